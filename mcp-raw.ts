@@ -1,0 +1,4370 @@
+// mcp-raw.ts: the Model Context Protocol in one file. It lets a program with a
+// language model (the client) find and call the tools of another (the server).
+// Both ends are here, without a dependency and without a build step.
+//
+// Run it      npx tsx mcp-raw.ts demo      watch a conversation, byte by byte
+// Import it   import { server } from "./mcp-raw.ts";
+// Copy it     the file, or a chapter with the chapters it uses, and theirs
+//
+// One exchange as it crosses the wire, broken here only to fit the page:
+//
+//   → {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add",
+//     "arguments":{"a":2,"b":3},"_meta":{
+//     "io.modelcontextprotocol/protocolVersion":"2026-07-28",
+//     "io.modelcontextprotocol/clientInfo":{"name":"reader","version":"1"},
+//     "io.modelcontextprotocol/clientCapabilities":{}}}}
+//   ← {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete",
+//     "content":[{"type":"text","text":"5"}],"_meta":{
+//     "io.modelcontextprotocol/serverInfo":{"name":"mcp-raw",
+//     "version":"0.1.0"}}}}
+//
+// → is client to server, ← server to client; {..} further down stands for what
+// was shown here. Read Part I first: it is the whole idea, and a program.
+// A chapter names only what stands above it: the end of each is a safe stop.
+//
+// Contents: number, title, line, the chapters it uses (I: some of Part I)
+//  1 Messages             47 -           16 Tools              1894 I 10 14-15
+//  2 Errors and parsing   84 1           17 Assemble           2063 I
+//  3 Versions and _meta  149 1-2         18 Client             2120 I 6
+//  4 Handlers            194 1-3         19 JSON Schema        2284 -
+//  5 A first call        252 1-4         20 Node, Bun, Deno    2767 I 6-8 11-12
+//  6 Texts and lanes     304 I           21 Child processes    2986 I 6 8 20
+//  7 Channels            479 I 6         22 The front door     3194 all above
+//  8 stdio               745 I 6-7       23 The demo server    3274 I 6 15 22
+//  9 Server-sent events  960 6           24 The wire log       3350 I 6 9
+// 10 Mirrored headers   1073 I 6         25 Wire taps          3573 8 11 24
+// 11 HTTP requests      1233 I 6 10      26 Arguments          3695 I 6 8 24
+// 12 HTTP server        1379 I 6 9-11    27 Calling a server   3840 all above
+// 13 HTTP client        1619 I 6 9-10    28 Looking around     3997 all above
+// 14 Types from schemas 1770 -           29 Command line       4168 all above
+// 15 Results            1817 I
+//
+// Coined here: Exchange (request in, response out), Lane (the way back while it
+// runs), Feature (capabilities and the methods behind them), Methods (name ->
+// params and result), Handler and Context (what answers, and with what).
+
+// ---- Part I: the protocol as a function ------------------------------------
+// #region 1. Messages
+// uses nothing · spec basic#messages
+//
+// Two programs send each other JSON objects: JSON-RPC 2.0. A message has one of
+// four shapes, told apart by the keys it has and never by whether a value is
+// true: the id 0 and the method "" are values like any other.
+//
+//   → {"jsonrpc":"2.0","id":1,"method":"tools/list","params":{..}}    request
+//   ← {"jsonrpc":"2.0","id":1,"result":{..}}                          result
+//   ← {"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":".."}} error
+//   → {"jsonrpc":"2.0","method":"notifications/x"}              notification
+
+export type RequestId = string | number;
+export type Params = { [key: string]: unknown };
+export interface JSONRPCNotification { jsonrpc: "2.0"; method: string; params?: Params }
+/** A notification that wants an answer. */
+export interface JSONRPCRequest extends JSONRPCNotification { id: RequestId }
+export interface JSONRPCResultResponse { jsonrpc: "2.0"; id: RequestId; result: Result }
+export interface JSONRPCErrorResponse {
+  jsonrpc: "2.0"; error: { code: number; message: string; data?: unknown };
+  id?: RequestId; // absent when the request could not be read
+}
+export type JSONRPCResponse = JSONRPCResultResponse | JSONRPCErrorResponse;
+export type JSONRPCMessage = JSONRPCRequest | JSONRPCNotification | JSONRPCResponse;
+export interface Result {
+  resultType: string; // "complete", "input_required", or what an extension adds
+  _meta?: { "io.modelcontextprotocol/serverInfo"?: Implementation; [key: string]: unknown };
+  [key: string]: unknown;
+}
+/** Who speaks. It proves nothing. */
+export interface Implementation { name: string; version: string }
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+export const isRequestId = (value: unknown): value is RequestId =>
+  typeof value === "string" || Number.isInteger(value);
+// #endregion
+
+// #region 2. Errors and parsing
+// uses messages · spec basic#error-codes
+//
+// A peer may send anything. Reading gives a message or throws a ProtocolError:
+// the number and the sentence that the sender is told, with the id if there was
+// one.
+//
+//   → {"jsonrpc":"2.0","id":1.5,"method":"tools/list"}
+//   ← {"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid request:
+//      \"id\" must be a string or an integer"}}
+
+export const PARSE_ERROR = -32700, INVALID_REQUEST = -32600, METHOD_NOT_FOUND = -32601;
+export const INVALID_PARAMS = -32602, INTERNAL_ERROR = -32603;
+
+/** The one kind of error that crosses the wire. */
+export class ProtocolError extends Error {
+  readonly code: number; readonly data: unknown;
+  readonly id: RequestId | null | undefined; // what replyId says of the message at fault
+  constructor(code: number, message: string, data?: unknown, id?: RequestId | null) {
+    super(message);
+    [this.name, this.code, this.data, this.id] = ["ProtocolError", code, data, id];
+  }
+}
+/** The id to answer a bad message under; undefined: none could be read; null: no answer is due. */
+export function replyId(value: unknown): RequestId | null | undefined {
+  if (!isObject(value)) return undefined;
+  const silent = "method" in value ? typeof value.method === "string" && !("id" in value)
+    : "result" in value || "error" in value;
+  return silent ? null : isRequestId(value.id) ? value.id : undefined;
+}
+/** Finds which of the four shapes a JSON value has; throws ProtocolError. */
+export function readMessage(value: unknown): JSONRPCMessage {
+  const fault = !isObject(value) ? "a message is one JSON object"
+    : value.jsonrpc !== "2.0" ? '"jsonrpc" must be "2.0"'
+    : !("method" in value) && ("result" in value || "error" in value) ? answerFault(value)
+    : callFault(value);
+  if (fault === undefined) return value as JSONRPCMessage; // the two functions below looked
+  throw new ProtocolError(INVALID_REQUEST, `Invalid request: ${fault}`, undefined, replyId(value));
+}
+function callFault(call: Params): string | undefined {
+  const { method, params } = call;
+  if (typeof method !== "string") return '"method" must be a string';
+  // MUST: an id is a string or an integer, never null (spec basic#requests)
+  if ("id" in call && !isRequestId(call.id)) return '"id" must be a string or an integer';
+  // MUST: a notification has no id (spec basic#notifications)
+  if ("id" in call && method.startsWith("notifications/")) return `${method} takes no "id"`;
+  if (params === undefined || isObject(params)) return undefined;
+  throw new ProtocolError(INVALID_PARAMS, '"params" must be an object', undefined, replyId(call));
+}
+function answerFault(answer: Params): string | undefined {
+  const { id = null, result, error } = answer;
+  if ("result" in answer === "error" in answer) return "an answer has a result or an error";
+  if ("result" in answer) return isObject(result) && isRequestId(id) ? undefined : "a bad result";
+  const told = isObject(error) && Number.isInteger(error.code) && typeof error.message === "string";
+  return told && (id === null || isRequestId(id)) ? undefined : "a bad error";
+}
+/** What the caller is told. Of an unexpected error only that it happened. */
+export function errorResponse(id: RequestId | undefined, error: unknown): JSONRPCErrorResponse {
+  const { code, message, data } = error instanceof ProtocolError ? error
+    : { code: INTERNAL_ERROR, message: "Internal error", data: undefined };
+  return { jsonrpc: "2.0", ...(id === undefined ? {} : { id }),
+    error: data === undefined ? { code, message } : { code, message, data } };
+}
+// #endregion
+
+// #region 3. Versions and _meta
+// uses messages errors-and-parsing · spec basic/versioning
+//
+// There is no handshake. Each request names in params._meta its revision and
+// what its client can do, so any process can answer it, whatever came before.
+//
+//   → {"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{
+//     "io.modelcontextprotocol/protocolVersion":"1900-01-01"}}}
+//   ← {"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"..","data":
+//     {"supported":["2026-07-28"],"requested":"1900-01-01"}}}
+
+export const MODERN_VERSIONS: readonly string[] = ["2026-07-28"]; // with a handshake: legacy
+export const UNSUPPORTED_PROTOCOL_VERSION = -32022;
+export const PROTOCOL_VERSION = "io.modelcontextprotocol/protocolVersion";
+export const CLIENT_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
+export type JSONObject = { [key: string]: JSONValue };
+export type JSONValue = string | number | boolean | null | JSONObject | JSONValue[];
+type Settings = { [name: string]: JSONObject };
+/** What each side can do; chapters add members (TypeScript merges interfaces). */
+export interface ClientCapabilities { experimental?: Settings; extensions?: Settings }
+export interface ServerCapabilities { experimental?: Settings; extensions?: Settings }
+export interface RequestMetaObject {
+  "io.modelcontextprotocol/protocolVersion": string;
+  "io.modelcontextprotocol/clientInfo"?: Implementation;
+  "io.modelcontextprotocol/clientCapabilities": ClientCapabilities;
+  [key: string]: unknown;
+}
+export interface RequestParams { _meta: RequestMetaObject }
+
+/** What is wrong with the _meta of a request, if anything. */
+export function metaFault({ params }: JSONRPCRequest): ProtocolError | undefined {
+  const meta = isObject(params?._meta) ? params._meta : {};
+  const [requested, supported] = [meta[PROTOCOL_VERSION], MODERN_VERSIONS];
+  // MUST: -32022 lists what we speak (spec basic/versioning#protocol-version-negotiation)
+  if (typeof requested === "string" && !supported.includes(requested)) {
+    return new ProtocolError(UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version",
+      { supported, requested });
+  }
+  // MUST: both keys are there, else -32602 (spec basic#meta)
+  const lacks = typeof requested !== "string" ? PROTOCOL_VERSION
+    : isObject(meta[CLIENT_CAPABILITIES]) ? undefined : CLIENT_CAPABILITIES;
+  return lacks && new ProtocolError(INVALID_PARAMS, `params._meta needs "${lacks}"`, { supported });
+}
+// #endregion
+
+// #region 4. Handlers
+// uses messages errors-and-parsing versions-and-meta · spec basic/patterns
+//
+// The protocol is one function, Exchange: a request goes in, a response comes
+// out; meanwhile the Lane carries notifications to the caller, and word that
+// the caller has gone. Servers, clients, transports and wrappers all meet here.
+
+export type Exchange = (request: JSONRPCRequest, lane: Lane) => Promise<JSONRPCResponse>;
+export interface Lane {
+  readonly signal: AbortSignal; // aborts when nobody waits any more
+  /** Sends ahead of the response: lane.notify(..); a promise when the reader is behind. */
+  notify(notification: JSONRPCNotification): void | Promise<void>;
+  header?(name: string): string | null; // of the HTTP request, where there is one
+}
+/** What a handler may use while it runs; chapters add to it. */
+export interface Context { readonly request: JSONRPCRequest; readonly lane: Lane }
+/** Answers a method. Throws ProtocolError to refuse; "complete" is implied. */
+export type Handler = (params: Params, context: Context) => Params | Promise<Params>;
+export interface Feature {
+  capabilities?: ServerCapabilities;
+  methods: Record<string, Handler>;
+  context?: Partial<Context> & ThisType<Context>; // methods for every Context
+  wrap?: (next: Handler, method: string) => Handler; // around every handler
+}
+/** The dispatcher: finds the handler, runs it, words what comes of it. */
+export function dispatch(info: Implementation, features: readonly Feature[],
+  report: (error: unknown, method: string) => void = () => {}): Exchange {
+  const wrapped = (method: string, handler: Handler) =>
+    features.reduce((next, { wrap }) => wrap?.(next, method) ?? next, handler);
+  const handlers = new Map(features.flatMap(({ methods }) => Object.entries(methods))
+    .map(([method, handler]) => [method, wrapped(method, handler)]));
+  const shared: object = Object.assign({}, ...features.map((feature) => feature.context));
+  const identity = { "io.modelcontextprotocol/serverInfo": info };
+  return async (request, lane) => {
+    const { id, method, params = {} } = request;
+    try {
+      const fault = metaFault(request);
+      if (fault?.code === UNSUPPORTED_PROTOCOL_VERSION) throw fault;
+      const handler = handlers.get(method);
+      if (handler === undefined) { // supported is the only hint that a legacy client gets
+        const data = { supported: MODERN_VERSIONS };
+        throw new ProtocolError(METHOD_NOT_FOUND, `Method not found: ${method}`, data);
+      }
+      if (fault !== undefined) throw fault;
+      const context = { __proto__: shared, request, lane } as unknown as Context; // see Feature
+      const given = handler(params, context);
+      const answer = given instanceof Promise ? await given : given; // no turn lost on waiting
+      // SHOULD: every result says who answered (spec basic#meta)
+      const _meta = isObject(answer._meta) ? { ...identity, ...answer._meta } : identity;
+      return { jsonrpc: "2.0", id, result: { resultType: "complete", ...answer, _meta } };
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) report(error, method);
+      return errorResponse(id, error);
+    }
+  };
+}
+// #endregion
+
+// #region 5. A first call
+// uses messages errors-and-parsing versions-and-meta handlers · spec server/discover
+//
+// Every server answers server/discover: the revisions it speaks, what it can
+// do. With that, and a caller, the circle is closed, and no byte was involved.
+//
+//   → {"jsonrpc":"2.0","id":1,"method":"server/discover","params":{
+//     "_meta":{..}}}
+//   ← {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete",
+//     "supportedVersions":["2026-07-28"],"capabilities":{..},
+//     "ttlMs":3600000,"cacheScope":"public","_meta":{..}}}
+
+export interface DiscoverResult extends Result {
+  supportedVersions: string[]; capabilities: ServerCapabilities; instructions?: string;
+  ttlMs: number; cacheScope: "public" | "private"; // how long (ms) it may be kept, for whom
+}
+/** Method name -> params and result; chapters add members here too. */
+export interface Methods { "server/discover": { params: RequestParams; result: DiscoverResult } }
+// MUST: servers implement server/discover (spec server/discover)
+export const discover = (capabilities: ServerCapabilities, instructions?: string): Feature => ({
+  methods: { "server/discover": () => ({ supportedVersions: [...MODERN_VERSIONS], capabilities,
+    ...(instructions === undefined ? {} : { instructions }),
+    ttlMs: 3_600_000, cacheScope: "public" }) },
+});
+export type Call = <M extends keyof Methods>(method: M, params: Omit<Methods[M]["params"], "_meta">
+  & { _meta?: object }, lane?: Lane) => Promise<Methods[M]["result"]>;
+/** Calls by name through an Exchange. Throws the ProtocolError that comes back. */
+export function caller(exchange: Exchange, meta: RequestMetaObject): Call {
+  let last = 0;
+  const silent: Lane = { signal: new AbortController().signal, notify() {} };
+  return async (method, params, lane = silent) => {
+    const _meta = { ...meta, ...params._meta };
+    const response = await exchange({ jsonrpc: "2.0", id: ++last, method,
+      params: { ...params, _meta } }, lane);
+    // Its type is the peer's word for now; the Client chapter looks closer.
+    if (!("error" in response)) return response.result as Methods[typeof method]["result"];
+    const { code, message, data } = response.error;
+    throw new ProtocolError(code, message, data, response.id);
+  };
+}
+/** Part I at work: a client calls a server. */
+export function firstCall(): Promise<DiscoverResult> {
+  const server = dispatch({ name: "first", version: "1" }, [discover({})]);
+  const call = caller(server, { [PROTOCOL_VERSION]: "2026-07-28", [CLIENT_CAPABILITIES]: {} });
+  return call("server/discover", {});
+}
+// #endregion
+// Built by now: a client and a server in one process, and any method you like.
+// Shown by examples/01-essence.ts.
+
+// ---- Part II: bytes --------------------------------------------------------
+
+// #region 6. Texts and lanes
+// uses messages errors-and-parsing handlers · spec basic/transports#messages
+//
+// Each transport reads texts, keeps track of the calls it runs, and answers in
+// texts. A text that is no JSON, or nests too deep to be safe, goes no further.
+// For each call it holds the other end of a lane, which ends once: answered, or
+// for a reason. After that nothing is sent on it, however long the handler goes
+// on.
+//
+//   → {"jsonrpc":
+//   ← {"jsonrpc":"2.0","error":{"code":-32700,"message":".."}}
+
+/** A fault between the peers, with a word for programs; never sent to a peer. */
+export class TransportError extends Error {
+  readonly code: string;
+  /** What came instead of an answer, where HTTP had one. */
+  readonly reply: { status: number; text: string } | undefined;
+  constructor(code: string, message: string,
+    options: { cause?: unknown; reply?: { status: number; text: string } } = {}) {
+    super(message, options);
+    [this.name, this.code, this.reply] = ["TransportError", code, options.reply];
+  }
+}
+
+/** The most a message or a body may weigh, in bytes. */
+export const MAX_MESSAGE: number = 4 * 1024 * 1024;
+/** How deep JSON may nest: handlers and JSON.stringify recurse. */
+export const MAX_DEPTH = 128;
+
+/** Decodes whole texts. One for all: in Node a decoder costs more to make than to use. */
+export const utf8: TextDecoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** Several chunks in one piece. */
+export function joinBytes(chunks: readonly Uint8Array[]): Uint8Array {
+  const [only] = chunks;
+  if (only !== undefined && chunks.length === 1) return only;
+  const whole = new Uint8Array(chunks.reduce((size, { length }) => size + length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
+}
+
+/** How often a text opens a bracket; stops counting past the limit. */
+function brackets(text: string, limit: number): number {
+  let count = 0;
+  for (const open of ["{", "["]) {
+    let at = text.indexOf(open);
+    for (; at !== -1 && count <= limit; at = text.indexOf(open, at + 1)) count++;
+  }
+  return count;
+}
+function deeperThan(value: object, left: number): boolean {
+  if (left === 0) return true;
+  for (const key in value) {
+    const inner: unknown = value[key as never];
+    if (typeof inner === "object" && inner !== null && deeperThan(inner, left - 1)) return true;
+  }
+  return false;
+}
+
+/** Reads one JSON text. Of a key given twice, the last counts everywhere. */
+export function parseJSON(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new ProtocolError(PARSE_ERROR, `Parse error: ${(error as Error).message}`);
+  }
+  // A level takes a bracket, and most texts have too few to be too deep.
+  if (brackets(text, MAX_DEPTH) <= MAX_DEPTH || !deeperThan([value], MAX_DEPTH + 1)) return value;
+  const why = `JSON nests deeper than ${MAX_DEPTH}`;
+  throw new ProtocolError(INVALID_PARAMS, why, undefined, replyId(value));
+}
+
+/** Lets any number wait until it opens, again and again. */
+export function gate(): { wait(): Promise<void>; open(): void } {
+  const waiting: (() => void)[] = [];
+  return {
+    wait: () => new Promise((resolve) => void waiting.push(resolve)),
+    open: () => waiting.splice(0).forEach((go) => go()),
+  };
+}
+
+export interface OpenLane extends Lane {
+  /** Ends the lane, for a reason or because it is answered; false: had ended. */
+  end(reason?: TransportError): boolean;
+}
+interface LaneState extends OpenLane {
+  send: Lane["notify"];
+  onEnd: ((reason: TransportError) => void) | undefined;
+  ended: boolean;
+  reason: TransportError | undefined;
+  controller: AbortController | undefined;
+}
+// One object a call, with methods in common: closures of its own would cost ten
+// times as much.
+const laneMethods: Omit<OpenLane, "header"> & ThisType<LaneState> = {
+  get signal(): AbortSignal {
+    const lane = this as LaneState; // a getter does not know ThisType
+    lane.controller ??= new AbortController(); // made when asked for: most handlers never do
+    if (lane.reason !== undefined) lane.controller.abort(lane.reason);
+    return lane.controller.signal;
+  },
+  notify(notification) {
+    // MUST: nothing after the end (spec basic/patterns/progress#implementation-notes)
+    return this.ended ? undefined : this.send(notification);
+  },
+  end(reason) {
+    if (this.ended) return false;
+    this.ended = true;
+    if (reason !== undefined) {
+      this.reason = reason;
+      this.controller?.abort(reason);
+      this.onEnd?.(reason);
+    }
+    return true;
+  },
+};
+/** A lane over `send`; onEnd hears of an end that is no answer. */
+export const openLane = (send: Lane["notify"], onEnd?: (reason: TransportError) => void,
+  header?: Lane["header"]): OpenLane =>
+  ({ __proto__: laneMethods, send, onEnd, header, ended: false, reason: undefined,
+    controller: undefined }) as unknown as OpenLane; // the type does not see what __proto__ gives
+
+/** Why a signal was aborted, as a TransportError. */
+export function abortReason({ reason }: AbortSignal): TransportError {
+  if (reason instanceof TransportError) return reason;
+  const code = reason instanceof Error && reason.name === "TimeoutError" ? "timeout" : "cancelled";
+  const message = reason instanceof Error ? reason.message : String(reason);
+  return new TransportError(code, message, { cause: reason });
+}
+
+/** Hands a notification to its handler, whose faults are nobody else's. */
+export async function guarded(handle: ((params: Params) => unknown) | undefined, params: Params,
+  report: (error: unknown) => void): Promise<void> {
+  try {
+    await handle?.(params);
+  } catch (error) {
+    report(error);
+  }
+}
+
+export interface Answering {
+  /** Gets the response, also as text; once, whatever the exchange does. */
+  done(text: string, response: JSONRPCResponse): void;
+  report(error: unknown): void;
+}
+/** Runs a request to its response. */
+export function answer(exchange: Exchange, request: JSONRPCRequest, lane: Lane,
+  { done, report }: Answering): void {
+  const fail = (error: unknown) => {
+    report(error);
+    const response = errorResponse(request.id, error);
+    done(JSON.stringify(response), response);
+  };
+  const write = (response: JSONRPCResponse) => {
+    let text: string;
+    try {
+      text = JSON.stringify(response); // throws on a bigint or a cycle
+    } catch (error) {
+      return fail(error);
+    }
+    done(text, response);
+  };
+  try {
+    exchange(request, lane).then(write, fail);
+  } catch (error) {
+    fail(error);
+  }
+}
+// #endregion
+
+// #region 7. Channels
+// uses messages errors-and-parsing handlers texts-and-lanes · spec
+//   basic/transports/stdio#receiving-messages
+//
+// On stdio, a socket or any other two-way pipe, all messages share one channel,
+// so both ends keep a table by id: the server of what it runs, to cancel it;
+// the client of what it asked, to find whose answer this is. A notification
+// finds its call by the token or the subscription that it names.
+//
+//   → {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{..}}
+//   → {"jsonrpc":"2.0","method":"notifications/cancelled","params":{
+//     "requestId":1}}
+
+/** What takes the texts that arrive at one end of a channel. */
+export interface ChannelEnd {
+  /** Takes one text; a promise asks the reader to wait before the next. */
+  receive(text: string): void | Promise<void>;
+  /** The same for a message that is read already. */
+  take(message: JSONRPCMessage): void | Promise<void>;
+  /** A text arrived that cannot be taken whole; why says what was wrong. */
+  refuse(why: string): void;
+  /** The channel is gone; whatever is under way learns the reason. */
+  close(reason: TransportError): void;
+}
+/** Sends one message as text; gives a promise when the reader is behind. */
+export type SendText = (text: string) => void | Promise<void>;
+
+export interface Feature {
+  /** Method -> what to do when a client sends it; nobody gets an answer. */
+  notifications?: Record<string, (params: Params) => unknown>;
+}
+export interface ServeOptions {
+  notifications?: Feature["notifications"];
+  /** Gets answers, which no client of the modern era sends. */
+  other?: (answer: JSONRPCResponse) => void;
+  /** Gets what no peer is told: exceptions, stray messages. */
+  report?: (error: unknown) => void;
+  /** Requests in flight before reading pauses; 256. */
+  maxInFlight?: number;
+}
+export interface ServedEnd extends ChannelEnd {
+  /** Resolves when no request is in flight. */
+  idle(): Promise<void>;
+}
+
+/** The calls under way on a channel, by id: 1 and "1" are two ids. */
+function callTable(limit: number) {
+  const lanes = new Map<RequestId, OpenLane>();
+  const changed = gate();
+  const below = async (size: number) => {
+    while (lanes.size >= size) await changed.wait();
+  };
+  const remove = (id: RequestId, reason?: TransportError) => {
+    const lane = lanes.get(id);
+    lanes.delete(id);
+    lane?.end(reason);
+    changed.open();
+  };
+  const room = () => lanes.size < limit ? undefined : below(limit);
+  return { lanes, remove, room, idle: () => below(1) };
+}
+
+/** The server's end of a channel. */
+export function serveChannel(exchange: Exchange, send: SendText, options: ServeOptions = {}):
+  ServedEnd {
+  const { notifications = {}, report = () => {}, maxInFlight = 256 } = options;
+  // MUST: clients send no responses (spec basic/transports/stdio#sending-messages)
+  const { other = ({ id }) => report(new TransportError("stray", `answer to no call: ${id}`)) } =
+    options;
+  const calls = callTable(maxInFlight);
+  const handlers = new Map(Object.entries(notifications));
+  const refuse = (error: unknown, id?: RequestId) => send(JSON.stringify(errorResponse(id, error)));
+
+  const say = (notification: JSONRPCNotification) => send(JSON.stringify(notification));
+  function run(request: JSONRPCRequest): void {
+    const lane = openLane(say);
+    calls.lanes.set(request.id, lane);
+    answer(exchange, request, lane, { report, done(text) {
+      // MUST: nothing more about a cancelled request (spec basic/transports/stdio#cancellation)
+      if (!lane.end()) return;
+      calls.remove(request.id);
+      void send(text);
+    } });
+  }
+  function notice({ method, params = {} }: JSONRPCNotification): void {
+    if (method !== "notifications/cancelled") {
+      return void guarded(handlers.get(method), params, report);
+    }
+    const { requestId, reason } = params;
+    // SHOULD: ignore what names no call in flight (spec basic/patterns/cancellation#error-handling)
+    if (!isRequestId(requestId)) return;
+    const why = typeof reason === "string" ? reason : "no reason given";
+    calls.remove(requestId, new TransportError("cancelled", `cancelled by the client: ${why}`));
+  }
+  function take(message: JSONRPCMessage): void | Promise<void> {
+    if (!("method" in message)) return other(message);
+    if (!("id" in message)) return notice(message);
+    // MUST: an id is not that of a call still in flight (spec basic#requests)
+    if (calls.lanes.has(message.id)) {
+      const why = `Invalid request: id ${JSON.stringify(message.id)} is still in flight`;
+      return refuse(new ProtocolError(INVALID_REQUEST, why), message.id);
+    }
+    run(message);
+    return calls.room();
+  }
+  return {
+    take,
+    receive(text) {
+      let message: JSONRPCMessage;
+      try {
+        message = readMessage(parseJSON(text));
+      } catch (error) {
+        const id = error instanceof ProtocolError ? error.id : undefined;
+        return id === null ? report(error) : refuse(error, id);
+      }
+      return take(message);
+    },
+    refuse: (why) => void refuse(new ProtocolError(INVALID_REQUEST, why)),
+    close: (reason) => [...calls.lanes.keys()].forEach((id) => calls.remove(id, reason)),
+    idle: calls.idle,
+  };
+}
+
+export interface ConnectOptions {
+  /** Gets the messages that belong to no call. */
+  other?: (message: JSONRPCMessage) => void;
+  /** Gets texts that are no messages. */
+  unreadable?: (text: string, error: unknown) => void;
+}
+export interface ConnectedEnd extends ChannelEnd { exchange: Exchange }
+interface PendingCall {
+  request: JSONRPCRequest;
+  lane: Lane;
+  settle(outcome: JSONRPCResponse | TransportError): void;
+}
+
+/** The call that a notification belongs to: it names a token or a subscription. */
+function ownerOf({ method, params = {} }: JSONRPCNotification, calls: Map<RequestId, PendingCall>) {
+  const meta = isObject(params._meta) ? params._meta : {};
+  const subscription = meta["io.modelcontextprotocol/subscriptionId"];
+  if (isRequestId(subscription)) return calls.get(subscription);
+  const token = method === "notifications/progress" ? params.progressToken : undefined;
+  const logs = method === "notifications/message";
+  // A log line names no call, so the oldest that asked for logs gets it.
+  return [...calls.values()].find(({ request }) => {
+    const asked = isObject(request.params?._meta) ? request.params._meta : {};
+    return token !== undefined ? asked.progressToken === token
+      : logs && "io.modelcontextprotocol/logLevel" in asked;
+  });
+}
+
+/** Hands a notification on. A listener that fails ends its own call and no other. */
+async function tell({ lane, settle }: PendingCall, message: JSONRPCNotification): Promise<void> {
+  try {
+    await lane.notify(message);
+  } catch (cause) {
+    settle(new TransportError("usage", "the listener of the call failed", { cause }));
+  }
+}
+
+/** Requests that wait for their answers, by id; `send` may be another for each. */
+export interface PendingCalls {
+  ask(request: JSONRPCRequest, lane: Lane, send: (message: JSONRPCNotification) => void):
+    Promise<JSONRPCResponse>;
+  /** Hands an answer or a notification to its call; false: it belongs to none. */
+  settle(message: JSONRPCResponse | JSONRPCNotification): boolean | Promise<void>;
+  /** Ends a call that gets no proper answer; without an id all, for it may be any. */
+  fail(reason: TransportError, id?: unknown): void;
+  close(reason: TransportError): void;
+}
+export function pendingCalls(): PendingCalls {
+  const calls = new Map<RequestId, PendingCall>();
+  let closed: TransportError | undefined;
+  const ask: PendingCalls["ask"] = (request, lane, send) => new Promise((resolve, reject) => {
+    const { id } = request;
+    if (closed !== undefined) return reject(closed);
+    if (lane.signal.aborted) return reject(abortReason(lane.signal));
+    if (calls.has(id)) return reject(new TransportError("usage", `id ${id} is still in flight`));
+    const cancel = () => {
+      const why = abortReason(lane.signal);
+      settle(why);
+      // MUST: a cancelled call is announced (spec basic/transports/stdio#cancellation)
+      send({ jsonrpc: "2.0", method: "notifications/cancelled",
+        params: { requestId: id, reason: why.message } });
+    };
+    const settle = (outcome: JSONRPCResponse | TransportError) => {
+      calls.delete(id);
+      lane.signal.removeEventListener("abort", cancel);
+      if (outcome instanceof TransportError) reject(outcome);
+      else resolve(outcome);
+    };
+    lane.signal.addEventListener("abort", cancel);
+    calls.set(id, { request, lane, settle });
+    try {
+      send(request);
+    } catch (cause) { // a bigint or a cycle in the params
+      settle(new TransportError("usage", "the request is no JSON", { cause }));
+    }
+  });
+  const fail = (reason: TransportError, ...id: unknown[]) => {
+    for (const [key, call] of [...calls]) if (id.length === 0 || key === id[0]) call.settle(reason);
+  };
+  return {
+    ask,
+    settle(message) {
+      const call = "method" in message ? ownerOf(message, calls)
+        : message.id === undefined ? undefined : calls.get(message.id);
+      if (call === undefined) return false;
+      if ("method" in message) return tell(call, message);
+      call.settle(message);
+      return true;
+    },
+    fail,
+    close(reason) {
+      closed ??= reason;
+      fail(closed);
+    },
+  };
+}
+
+/** The id that a malformed answer names, so that its call need not wait. */
+function answeredId(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) && !("method" in value) ? value.id : undefined;
+  } catch {
+    return undefined; // no JSON, so it names nothing
+  }
+}
+
+/** The client's end of a channel: an Exchange over it. */
+export function connectChannel(send: SendText,
+  { other = () => {}, unreadable = () => {} }: ConnectOptions = {}): ConnectedEnd {
+  const calls = pendingCalls();
+  const say = (message: JSONRPCNotification) => void send(JSON.stringify(message));
+  const take = (message: JSONRPCMessage): void | Promise<void> => {
+    // A late answer to a cancelled call is nobody's, like a server's request.
+    if ("method" in message && "id" in message) return other(message);
+    const owned = calls.settle(message);
+    if (owned === false) other(message);
+    else if (owned !== true) return owned;
+  };
+  return {
+    exchange: (request, lane) => calls.ask(request, lane, say),
+    take,
+    receive(text) {
+      let message: JSONRPCMessage;
+      try {
+        message = readMessage(parseJSON(text));
+      } catch (cause) {
+        const why = new TransportError("unreadable", "a malformed answer", { cause });
+        calls.fail(why, answeredId(text));
+        return unreadable(text, cause);
+      }
+      return take(message);
+    },
+    refuse(why) {
+      const fault = new TransportError("overflow", why);
+      calls.fail(fault);
+      unreadable("", fault);
+    },
+    close: (reason) => calls.close(reason),
+  };
+}
+// #endregion
+
+// #region 8. stdio
+// uses errors-and-parsing handlers texts-and-lanes channels · spec basic/transports/stdio
+//
+// Messages cross a pipe as lines: one JSON text, one newline, nothing else.
+// Bytes arrive in chunks that respect neither lines nor characters, so they are
+// cut at the byte 0x0A first and decoded as whole lines afterwards: no
+// character is ever cut in two, and a limit on bytes is a limit on memory.
+//
+// Chunks are split by hand: a chain of web streams takes three times as long.
+// All that is said during one turn goes out in one write.
+
+/** A pair of byte streams: a child's stdin and stdout, a socket. */
+export interface Pipe {
+  readable: AsyncIterable<Uint8Array>;
+  /** Writes text; gives a promise when the other side is behind. */
+  write(text: string): void | Promise<void>;
+}
+
+/** Cuts chunks into lines; undefined stands for a line over the limit (in bytes). */
+export function lineSplitter(limit: number = MAX_MESSAGE):
+  (chunk: Uint8Array) => (string | undefined)[] {
+  let held = new Uint8Array(0); // of the line that has not ended yet
+  let size = 0; // goes on counting when the line is past the limit
+  const hold = (part: Uint8Array) => {
+    size += part.length;
+    if (size > limit) return;
+    if (size > held.length) {
+      const grown = new Uint8Array(Math.max(2 * held.length, size));
+      grown.set(held);
+      held = grown;
+    }
+    held.set(part, size - part.length);
+  };
+  return (chunk) => {
+    const lines: (string | undefined)[] = [];
+    const end = chunk.lastIndexOf(0x0a);
+    let start = 0;
+    if (size > 0 && end !== -1) {
+      start = chunk.indexOf(0x0a) + 1;
+      hold(chunk.subarray(0, start - 1));
+      lines.push(size > limit ? undefined : utf8.decode(held.subarray(0, size)));
+      if (size > 65536) held = new Uint8Array(0);
+      size = 0;
+    }
+    if (end - start > limit) { // only here can a line be too long: they are cut one by one
+      for (let at = chunk.indexOf(0x0a, start); at !== -1; at = chunk.indexOf(0x0a, start)) {
+        lines.push(at - start > limit ? undefined : utf8.decode(chunk.subarray(start, at)));
+        start = at + 1;
+      }
+    } else if (end >= start) {
+      for (const line of utf8.decode(chunk.subarray(start, end)).split("\n")) lines.push(line);
+    }
+    const rest = chunk.subarray(Math.max(start, end + 1));
+    if (rest.length > 0) hold(rest);
+    return lines;
+  };
+}
+
+export interface LineWriter {
+  send: SendText;
+  /** A promise while the reader is behind. */
+  behind(): Promise<void> | undefined;
+  /** A promise while anything is unwritten. */
+  done(): Promise<void> | undefined;
+}
+/** Collects lines and writes them once a turn. */
+export function lineWriter(write: Pipe["write"], fail: (error: TransportError) => void):
+  LineWriter {
+  let waiting = "";
+  let flushing: Promise<void> | undefined;
+  let slow = false;
+  async function flush(): Promise<void> {
+    try {
+      await undefined; // whatever else this turn says goes along
+      while (waiting !== "") {
+        const text = waiting;
+        waiting = "";
+        const written = write(text);
+        slow = written !== undefined;
+        if (slow) await written;
+      }
+    } catch (cause) {
+      fail(new TransportError("closed", "the other side has stopped reading", { cause }));
+    }
+    slow = false;
+    flushing = undefined;
+  }
+  const behind = () => slow ? flushing : undefined;
+  return {
+    behind,
+    done: () => flushing,
+    send(text) {
+      if (slow && waiting.length > MAX_MESSAGE) {
+        fail(new TransportError("overflow", "the other side reads too slowly, 4 MiB are waiting"));
+        return;
+      }
+      waiting += `${text}\n`;
+      flushing ??= flush();
+      return behind();
+    },
+  };
+}
+
+export interface LineOptions {
+  /** Bytes a line may have, 4 MiB. A longer one is skipped and refused. */
+  limit?: number;
+}
+/** Reads lines into one end of a channel. A BOM, a CR and blank lines do no harm. */
+export async function readLines(readable: Pipe["readable"], end: ChannelEnd,
+  { limit, behind }: LineOptions & Partial<LineWriter> = {}): Promise<void> {
+  const split = lineSplitter(limit);
+  const take = (line: string | undefined) => {
+    if (line === undefined) return end.refuse("a line is longer than the limit");
+    const text = line.charCodeAt(0) === 0xfeff ? line.slice(1) : line;
+    return text.trim() === "" ? undefined : end.receive(text);
+  };
+  const takeAll = (lines: readonly (string | undefined)[]): void | Promise<void> => {
+    for (const [index, line] of lines.entries()) {
+      const pause = take(line) ?? behind?.();
+      // Not any value: a callback that promises nothing may still return one.
+      if (pause instanceof Promise) return pause.then(() => takeAll(lines.slice(index + 1)));
+    }
+  };
+  for await (const chunk of readable) {
+    const pause = takeAll(split(chunk));
+    if (pause !== undefined) await pause;
+  }
+  await takeAll(split(new Uint8Array([0x0a]))); // the last line may lack its newline
+}
+
+/** Whether something comes to its end within a time; no timer is left behind. */
+export function endsWithin(ms: number, promise: Promise<unknown>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms, false);
+    const done = (ended: boolean) => {
+      clearTimeout(timer);
+      resolve(ended);
+    };
+    promise.then(() => done(true), () => done(true));
+  });
+}
+
+export interface ServeLinesOptions extends ServeOptions, LineOptions {
+  /** Milliseconds that calls get to finish when the input has ended; 500. */
+  graceMs?: number;
+  serve?: typeof serveChannel;
+}
+/** Serves one client over a pipe until its input ends. */
+export async function serveLines(exchange: Exchange, { readable, write }: Pipe,
+  options: ServeLinesOptions = {}): Promise<void> {
+  const { graceMs = 500 } = options;
+  let broken = (_: TransportError) => {};
+  const failed = new Promise<TransportError>((resolve) => (broken = resolve));
+  const writer = lineWriter(write, (error) => broken(error));
+  const end = (options.serve ?? serveChannel)(exchange, writer.send, options);
+  const reading = readLines(readable, end, { ...options, behind: writer.behind })
+    .then(() => endsWithin(graceMs, end.idle()))
+    .then(() => new TransportError("disconnected", "the client closed its end"))
+    .catch((cause: unknown) => new TransportError("closed", "the input broke off", { cause }));
+  end.close(await Promise.race([reading, failed]));
+  await endsWithin(graceMs, Promise.resolve(writer.done()));
+}
+
+/** What is wrong with a line that is no message, and what to do about it. */
+export function framingFault(line: string, isJSON: boolean): TransportError {
+  const shown = JSON.stringify(line.length > 80 ? `${line.slice(0, 80)}…` : line);
+  if (/^content-length:/i.test(line)) {
+    return new TransportError("framing", "The server frames its messages with Content-Length " +
+      "headers. MCP on stdio has one JSON text a line: write JSON and a newline, no headers.");
+  }
+  if (!isJSON && /^\s*[{[]/.test(line)) {
+    return new TransportError("framing", `The server spreads a message over several lines, or ` +
+      `cuts it short: ${shown}. Write each message on one line (JSON.stringify without indent).`);
+  }
+  return new TransportError("noise", `The server wrote a line to stdout that is no message: ` +
+    `${shown}. Logs belong on stderr (console.error).`);
+}
+
+export interface ConnectLinesOptions extends Pick<ConnectOptions, "other">, LineOptions {
+  /** Gets what the server wrote that is no message; a log line does no other harm. */
+  warn?: (fault: TransportError) => void;
+  /** Finds out why the pipe closed; the calls in flight are told. */
+  farewell?: () => Promise<TransportError>;
+  connect?: typeof connectChannel;
+  /** Sees each line that is sent or read. */
+  onLine?: (direction: "C->S" | "S->C", line: string) => void;
+}
+/** The client's end of a pipe. */
+export function connectLines({ readable, write }: Pipe, options: ConnectLinesOptions = {}):
+  ConnectedEnd & { closed: Promise<void> } {
+  const { warn = () => {}, farewell, onLine } = options;
+  const writer = lineWriter(write, (error) => end.close(error));
+  const send: SendText = onLine === undefined ? writer.send : (line) => {
+    onLine("C->S", line);
+    return writer.send(line);
+  };
+  const unreadable = (line: string, error: unknown) => {
+    const isJSON = error instanceof ProtocolError && error.code !== PARSE_ERROR;
+    const fault = error instanceof TransportError ? error : framingFault(line, isJSON);
+    warn(fault);
+    if (fault.code === "framing") end.close(fault);
+  };
+  const channel = (options.connect ?? connectChannel)(send, { ...options, unreadable });
+  const end: ConnectedEnd = onLine === undefined ? channel : { ...channel, receive(line) {
+    onLine("S->C", line);
+    return channel.receive(line);
+  } };
+  const why = new TransportError("closed", "the server closed the channel");
+  const closed = readLines(readable, end, options)
+    .catch((cause: unknown) => new TransportError("closed", "the channel broke", { cause }))
+    .then(async (broke) => end.close(await farewell?.() ?? broke ?? why));
+  return { ...end, closed };
+}
+// #endregion
+
+// #region 9. Server-sent events
+// uses texts-and-lanes · spec basic/transports/streamable-http#receiving-messages
+//
+// When a reply needs more than one message, HTTP carries it as
+// text/event-stream: lines of `field: value`, an event ended by a blank line.
+// The reader must cope with any cut between chunks and with CR, LF and CRLF,
+// which is where most readers fail; comments keep a silent stream alive.
+//
+//   data: {"jsonrpc":"2.0","id":1,"result":{..}}
+
+export interface ServerSentEvent { data: string; id?: string; event?: string; retry?: number }
+
+/** Writes one event; a line break in the data starts another data line. */
+export function formatEvent({ data, id, event, retry }: ServerSentEvent): string {
+  if (/[\r\n\0]/.test(`${id ?? ""}${event ?? ""}`)) throw new TypeError("an id is one line");
+  const lines = /[\r\n]/.test(data) ? data.split(/\r\n|[\r\n]/).join("\ndata: ") : data;
+  return (event === undefined ? "" : `event: ${event}\n`) +
+    (id === undefined ? "" : `id: ${id}\n`) + (retry === undefined ? "" : `retry: ${retry}\n`) +
+    `data: ${lines}\n\n`;
+}
+
+/** Takes one line of an event into it; a field without a colon has an empty value. */
+function takeField(event: Partial<ServerSentEvent>, line: string): void {
+  const colon = line.indexOf(":");
+  const field = colon === -1 ? line : line.slice(0, colon);
+  const value = colon === -1 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
+  if (field === "data") event.data = event.data === undefined ? value : `${event.data}\n${value}`;
+  else if (field === "event") event.event = value;
+  else if (field === "id" && !value.includes("\0")) event.id = value;
+  else if (field === "retry" && /^\d+$/.test(value)) {
+    event.retry = Math.min(Number(value), 2 ** 31 - 1); // past 31 bits setTimeout does not wait
+  }
+}
+
+/** Reads events from text in chunks; an event that has an id or a retry counts without data. */
+export function eventParser(onEvent: (event: ServerSentEvent) => void, limit: number = MAX_MESSAGE):
+  (chunk: string) => void {
+  let line = "";
+  let event: Partial<ServerSentEvent> = {};
+  let afterCR = false;
+  let first = true;
+  const endLine = () => {
+    if (line !== "") takeField(event, line);
+    else {
+      const { data = "", id, retry } = event;
+      if (event.data !== undefined || id !== undefined || retry !== undefined) {
+        onEvent({ ...event, data });
+      }
+      event = {};
+    }
+    line = "";
+  };
+  const bound = () => {
+    if (line.length + (event.data?.length ?? 0) <= limit) return;
+    throw new TransportError("overflow", "the server sent an event longer than the limit");
+  };
+  return (chunk) => {
+    if (chunk === "") return;
+    let at = first && chunk.startsWith("\ufeff") ? 1 : 0;
+    first = false;
+    if (afterCR && chunk[at] === "\n") at++;
+    afterCR = chunk.endsWith("\r");
+    const ends = /\r\n?|\n/g;
+    ends.lastIndex = at;
+    for (let end = ends.exec(chunk); end !== null; end = ends.exec(chunk)) {
+      line += chunk.slice(at, end.index);
+      bound();
+      at = ends.lastIndex;
+      endLine();
+    }
+    line += chunk.slice(at);
+    bound();
+  };
+}
+
+/** The events of a body, until it ends or the caller stops iterating. */
+export async function* readEvents(body: ReadableStream<Uint8Array>, limit?: number):
+  AsyncGenerator<ServerSentEvent> {
+  const events: ServerSentEvent[] = [];
+  const parse = eventParser((event) => events.push(event), limit);
+  const decoder = new TextDecoderStream("utf-8", { ignoreBOM: true });
+  // Node's types give TextDecoderStream a wider input than pipeThrough accepts.
+  const text = body.pipeThrough(decoder as unknown as TransformStream<Uint8Array, string>);
+  const reader = text.getReader();
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      parse(read.value);
+      yield* events.splice(0);
+    }
+  } finally {
+    reader.cancel().catch(() => {}); // a body that failed already has nothing to cancel
+  }
+}
+
+/** The text of a body, or undefined when it is longer than the limit (in bytes). */
+export async function readText(body: ReadableStream<Uint8Array> | null, limit: number):
+  Promise<string | undefined> {
+  if (body === null) return "";
+  const reader = body.getReader();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    size += read.value.length;
+    if (size > limit) {
+      reader.cancel().catch(() => {}); // nobody reads on, so its failure tells nobody anything
+      return undefined;
+    }
+    chunks.push(read.value);
+  }
+  return utf8.decode(joinBytes(chunks));
+}
+// #endregion
+
+// #region 10. Mirrored headers
+// uses messages errors-and-parsing handlers texts-and-lanes · spec
+//   basic/transports/streamable-http#request-metadata
+//
+// So that proxies can route without reading bodies, HTTP repeats parts of the
+// request in headers. Whoever reads the body must check that both agree, or a
+// proxy and a server would act on two different requests. A value that a header
+// cannot carry goes in Base64 between markers.
+//
+//   → Mcp-Method: tools/call
+//     Mcp-Name: =?base64?Y2Fmw6k=?=            the tool "café"
+//     Mcp-Param-Region: us-west1               x-mcp-header: "Region"
+
+export const HEADER_MISMATCH = -32020;
+export interface Feature {
+  /** Method -> the field of its params that HTTP repeats in Mcp-Name. */
+  mirrors?: Record<string, string>;
+}
+export const MIRRORS: { readonly [method: string]: string } =
+  { "tools/call": "name", "prompts/get": "name", "resources/read": "uri" };
+
+/** A header value for any text: as it is, or in Base64 between markers. */
+export function encodeHeader(text: string): string {
+  const plain = /^[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/.test(text) || text === "";
+  // MUST: so is what looks encoded (spec basic/transports/streamable-http#value-encoding)
+  if (plain && !(text.startsWith("=?base64?") && text.endsWith("?="))) return text;
+  const bytes = new TextEncoder().encode(text);
+  return `=?base64?${btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""))}?=`;
+}
+
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/** Without the blanks that HTTP allows around a value; a regular expression would be quadratic. */
+function trimBlanks(value: string): string {
+  let [start, end] = [0, value.length];
+  while (start < end && (value[start] === " " || value[start] === "\t")) start++;
+  while (end > start && (value[end - 1] === " " || value[end - 1] === "\t")) end--;
+  return value.slice(start, end);
+}
+/** A header value without the blanks around it; undefined where HTTP forbids a character. */
+function plainHeader(value: string): string | undefined {
+  const text = trimBlanks(value);
+  return /^[\x20-\x7e\t]*$/.test(text) ? text : undefined;
+}
+/** The text behind a header value; undefined when the value is malformed. */
+export function decodeHeader(value: string): string | undefined {
+  const text = plainHeader(value);
+  if (text === undefined) return undefined;
+  if (text.length < 11 || !text.startsWith("=?base64?") || !text.endsWith("?=")) return text;
+  const body = text.slice(9, -2);
+  if (!BASE64.test(body)) return undefined;
+  try {
+    const bytes = Uint8Array.from(atob(body), (char) => char.charCodeAt(0));
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined; // not UTF-8
+  }
+}
+
+/** An argument that HTTP repeats in the header Mcp-Param-{name}. */
+export interface ParamHeader { name: string; path: string[]; type: string }
+
+/** What is wrong with an annotation, of the schema at a path of properties, if anything. */
+function annotationFault({ "x-mcp-header": name, type }: Record<string, unknown>,
+  path: string[] | undefined, found: readonly ParamHeader[]): string | undefined {
+  const shown = JSON.stringify(name);
+  // MUST: a token, used once (spec basic/transports/streamable-http#schema-extension)
+  return typeof name !== "string" || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)
+    ? `${shown} is no header name`
+    : found.some((other) => other.name.toLowerCase() === name.toLowerCase())
+    ? `${shown} is used twice`
+    // MUST: reached by properties alone (spec basic/transports/streamable-http#schema-extension)
+    : path === undefined || path.length === 0 ? `${shown} is not on an argument`
+    // MUST: of a primitive type (spec basic/transports/streamable-http#schema-extension)
+    : type !== "string" && type !== "integer" && type !== "boolean"
+    ? `${shown} is on type ${JSON.stringify(type)}, not string, integer or boolean` : undefined;
+}
+const DATA_KEYWORDS: readonly string[] = ["const", "default", "enum", "examples"];
+
+/** The annotated arguments of an inputSchema. Throws a TypeError on a wrong annotation. */
+export function paramHeaders(schema: unknown): ParamHeader[] {
+  const found: ParamHeader[] = [];
+  const visit = (node: unknown, path: string[] | undefined, depth: number): void => {
+    if (typeof node !== "object" || node === null || depth > MAX_DEPTH) return;
+    if (isObject(node) && "x-mcp-header" in node) {
+      const fault = annotationFault(node, path, found);
+      if (fault !== undefined) throw new TypeError(`x-mcp-header: ${fault}`);
+      found.push({ name: String(node["x-mcp-header"]), path: path ?? [], type: String(node.type) });
+    }
+    for (const [key, inner] of Object.entries(node)) {
+      if (DATA_KEYWORDS.includes(key)) continue;
+      if (key !== "properties" || !isObject(inner)) visit(inner, undefined, depth + 1);
+      else Object.entries(inner).forEach(([name, property]) =>
+        visit(property, path && [...path, name], depth + 1));
+    }
+  };
+  visit(schema, [], 0);
+  return found;
+}
+
+const valueAt = (value: unknown, path: readonly string[]): unknown => path.reduce<unknown>(
+  (inner, key) => isObject(inner) && Object.hasOwn(inner, key) ? inner[key] : undefined, value);
+
+/** The headers that repeat a request; mirrors gives the field behind Mcp-Name. */
+export function mirroredHeaders({ method, params = {} }: JSONRPCRequest,
+  mirrors: Feature["mirrors"] = {}, annotated: readonly ParamHeader[] = []):
+  Record<string, string> {
+  const headers: Record<string, string> = { "Mcp-Method": method };
+  const name = Object.hasOwn(mirrors, method) ? params[mirrors[method] ?? ""] : undefined;
+  if (typeof name === "string") headers["Mcp-Name"] = encodeHeader(name);
+  for (const { name: header, path } of annotated) {
+    const value = valueAt(params.arguments, path);
+    if (["string", "number", "boolean"].includes(typeof value)) {
+      headers[`Mcp-Param-${header}`] = encodeHeader(String(value));
+    }
+  }
+  return headers;
+}
+
+export const headerMismatch = (name: string, came: string | null, body: unknown): ProtocolError =>
+  new ProtocolError(HEADER_MISMATCH, `Header mismatch: ${name} is ` +
+    `${came === null ? "missing" : JSON.stringify(came)}, the body says ${JSON.stringify(body)}`);
+
+/** -32020 when Mcp-Method or Mcp-Name differ from the body. */
+export function mirrorFault({ method, params = {} }: JSONRPCRequest,
+  header: (name: string) => string | null, mirrors: Feature["mirrors"] = {}):
+  ProtocolError | undefined {
+  const named = header("mcp-method");
+  // MUST: values are compared case by case (spec basic/transports/streamable-http#case-sensitivity)
+  if (named === null || plainHeader(named) !== method) {
+    return headerMismatch("Mcp-Method", named, method);
+  }
+  if (!Object.hasOwn(mirrors, method)) return undefined;
+  const value = params[mirrors[method] ?? ""];
+  const given = header("mcp-name");
+  if (typeof value !== "string") return undefined; // whoever reads the params refuses it
+  // MUST: decoded before it is compared (spec basic/transports/streamable-http#server-validation)
+  return given !== null && decodeHeader(given) === value ? undefined
+    : headerMismatch("Mcp-Name", given, value);
+}
+
+/** -32020 when a Mcp-Param header differs from the argument that it repeats. */
+export function paramFault(args: unknown, annotated: readonly ParamHeader[],
+  header: (name: string) => string | null): ProtocolError | undefined {
+  for (const { name, path, type } of annotated) {
+    const value = valueAt(args, path) ?? null;
+    const given = header(`mcp-param-${name.toLowerCase()}`);
+    if (given === null && (value === null || typeof value === "object")) continue;
+    const text = given === null ? undefined : decodeHeader(given);
+    // SHOULD: 42.0 is 42 (spec basic/transports/streamable-http#server-validation)
+    const number = type === "integer" && typeof value === "number";
+    const same = text !== undefined && value !== null && (number
+      ? /^-?\d+(\.0*)?$/.test(text) && Number.isSafeInteger(value) && Number(text) === value
+      : text === String(value));
+    if (!same) return headerMismatch(`Mcp-Param-${name}`, given, value);
+  }
+  return undefined;
+}
+// #endregion
+
+// #region 11. HTTP requests
+// uses messages errors-and-parsing versions-and-meta handlers texts-and-lanes mirrored-headers
+//   · spec basic/transports/streamable-http#sending-messages
+//
+// Every message is a POST of its own to one endpoint. Much can be wrong with it
+// before its body says a word, and a web page may be behind it that has no
+// business here; all of that is refused first, each fault under its own status.
+//
+//   → POST /mcp HTTP/1.1
+//     Content-Type: application/json
+//     Accept: application/json, text/event-stream
+//     MCP-Protocol-Version: 2026-07-28
+//     Mcp-Method: tools/list
+//
+// A request here is four members and a reply is plain text or a stream, because
+// a web Request costs a Node server more than the whole protocol does.
+
+export interface HttpRequest {
+  method: string;
+  /** A header by its lower-case name. */
+  header(name: string): string | null;
+  /** The body; undefined when it is longer than the limit in bytes. */
+  text(limit: number): Promise<string | undefined>;
+  /** Calls when the client has gone, before or during the reply. */
+  onClose(listener: () => void): void;
+}
+/** Where a stream of events is written. */
+export interface Sink {
+  write(text: string): void | Promise<void>;
+  close(): void;
+  /** Bytes that are not yet taken by the reader. */
+  queued(): number;
+}
+export interface HttpReply {
+  status: number;
+  headers: Record<string, string>;
+  body?: string;
+  stream?: (sink: Sink) => void;
+}
+export interface HttpOptions {
+  /** Origins of pages that may call, beside pages of this machine; opens CORS for them. */
+  allowOrigins?: readonly string[];
+  /** Refuse a Host that is not this machine: for servers bound to loopback. */
+  loopbackOnly?: boolean;
+  /** Milliseconds a reply may take before its stream opens; 250. */
+  jsonWithinMs?: number;
+  /** Milliseconds between comments on a stream; 15,000. */
+  keepAliveMs?: number;
+  /** Bytes a body may have, and those that may wait for a slow reader; 4 MiB. */
+  maxBody?: number;
+  mirrors?: Feature["mirrors"];
+  notifications?: Feature["notifications"];
+  /** Gets what no peer is told. */
+  report?: (error: unknown) => void;
+}
+export type HttpHandler = (http: HttpRequest) => Promise<HttpReply>;
+
+export const JSON_HEADERS: Record<string, string> = { "Content-Type": "application/json" };
+/** A reply that refuses: a status, and a JSON-RPC error that says why. */
+export function refusal(status: number, error: unknown, id?: RequestId): HttpReply {
+  return { status, headers: JSON_HEADERS, body: JSON.stringify(errorResponse(id, error)) };
+}
+export const refuse = (status: number, why: string): HttpReply =>
+  refusal(status, new ProtocolError(INVALID_REQUEST, why));
+
+const LOOPBACK = /^(?:localhost\.?|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
+
+/** 403 for a page or a host name that has no business here (DNS rebinding). */
+export function originFault({ header }: HttpRequest, options: HttpOptions): HttpReply | undefined {
+  if (options.loopbackOnly && !LOOPBACK.test(header("host") ?? "")) {
+    return refuse(403, `Host ${header("host")} is not this machine`);
+  }
+  const origin = header("origin");
+  if (origin === null || options.allowOrigins?.includes(origin)) return undefined;
+  // MUST: else 403 (spec basic/transports/streamable-http#security-endpoint)
+  const host = /^https?:\/\/([^/@]+)$/i.exec(origin)?.[1] ?? "";
+  return LOOPBACK.test(host) ? undefined : refuse(403, `Origin ${origin} is not allowed`);
+}
+
+/** Whether an Accept header admits a media type; none admits all (RFC 9110 §12.5.1). */
+export function accepts(accept: string | null, type: string): boolean {
+  return accept === null || accept.toLowerCase().split(",").some((part) => {
+    const [range = "", ...parameters] = part.split(";").map((piece) => piece.trim());
+    return (range === type || range === "*/*" || range === type.replace(/[^/]*$/, "*")) &&
+      !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
+  });
+}
+
+/** What can be refused of a POST by its headers alone. */
+function envelopeFault({ header }: HttpRequest, maxBody: number): HttpReply | undefined {
+  const accept = header("accept");
+  // MUST: clients accept both (spec basic/transports/streamable-http#sending-messages)
+  if (accept !== "application/json, text/event-stream" &&
+    !(accepts(accept, "application/json") && accepts(accept, "text/event-stream"))) {
+    return refuse(406, "Accept must list application/json and text/event-stream");
+  }
+  const type = header("content-type");
+  if (type !== "application/json" && !/^application\/json[ \t]*(?:;|$)/i.test(type ?? "")) {
+    return refuse(415, "Content-Type must be application/json");
+  }
+  return Number(header("content-length")) > maxBody ? tooLong(maxBody) : undefined;
+}
+const tooLong = (limit: number) => refuse(413, `the body is longer than ${limit} bytes`);
+
+/** Reads the JSON of a POST, or says why not. Its shape is the caller's to check. */
+export async function readPost(http: HttpRequest, { maxBody = MAX_MESSAGE }: HttpOptions):
+  Promise<{ value: unknown } | HttpReply> {
+  const fault = envelopeFault(http, maxBody);
+  if (fault !== undefined) return fault;
+  let text: string | undefined;
+  try {
+    text = await http.text(maxBody);
+  } catch {
+    return refuse(400, "the body broke off");
+  }
+  if (text === undefined) return tooLong(maxBody);
+  try {
+    return { value: parseJSON(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text) };
+  } catch (error) {
+    return refusal(400, error, (error as ProtocolError).id ?? undefined);
+  }
+}
+
+/** -32020 or -32022 when the headers of a modern request do not fit its body. */
+export function headerFault(request: JSONRPCRequest, { header }: HttpRequest,
+  mirrors: Feature["mirrors"]): ProtocolError | undefined {
+  const version = header("mcp-protocol-version");
+  const meta = request.params?._meta;
+  const named = isObject(meta) ? meta[PROTOCOL_VERSION] : undefined;
+  if (version === null) {
+    // MUST: the header is there (spec basic/transports/streamable-http#server-validation)
+    return new ProtocolError(HEADER_MISMATCH, "Header mismatch: MCP-Protocol-Version is missing " +
+      `(this server speaks ${MODERN_VERSIONS})`, { supported: MODERN_VERSIONS });
+  }
+  if (!MODERN_VERSIONS.includes(version)) {
+    return metaFault({ ...request, params: { _meta: { [PROTOCOL_VERSION]: version } } });
+  }
+  // MUST: both are one (spec basic/transports/streamable-http#protocol-version-header)
+  if (typeof named === "string" && named !== version) {
+    return headerMismatch("MCP-Protocol-Version", version, named);
+  }
+  return mirrorFault(request, header, mirrors);
+}
+
+// #endregion
+
+// #region 12. HTTP server
+// uses messages errors-and-parsing versions-and-meta handlers texts-and-lanes
+//   server-sent-events mirrored-headers http-requests · spec
+//   basic/transports/streamable-http#receiving-messages
+//
+// The reply is a JSON object when it is ready soon and nothing had to be said
+// before it, else a stream of events that ends with it. A client that closes
+// the stream has cancelled: there is no other way to say so over HTTP.
+//
+//   ← HTTP/1.1 200 OK
+//     Content-Type: text/event-stream
+//
+//     data: {"jsonrpc":"2.0","method":"notifications/progress","params":{..}}
+//
+//     data: {"jsonrpc":"2.0","id":1,"result":{..}}
+
+export const STREAM_HEADERS: Record<string, string> = {
+  "Content-Type": "text/event-stream",
+  "Cache-Control": "no-cache, no-transform",
+  // SHOULD: proxies hold nothing back (spec basic/transports/streamable-http#receiving-messages)
+  "X-Accel-Buffering": "no",
+};
+const CORS_ALLOW = "Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, " +
+  "Mcp-Method, Mcp-Name, Mcp-Session-Id";
+
+/** The events of one connection. They wait for its reader; one too slow loses it. */
+export interface Events {
+  send(event: ServerSentEvent): void | Promise<void>;
+  /** Begins to write, once. */
+  attach(sink: Sink): void;
+  /** Forgets the reader, who has gone. */
+  stop(): void;
+  end(): void;
+}
+export function eventStream(options: HttpOptions, fail: (error: TransportError) => void): Events {
+  const { keepAliveMs = 15_000, maxBody = MAX_MESSAGE } = options;
+  let sink: Sink | undefined;
+  let early = ": open\n\n"; // makes the headers travel at once
+  let timer: ReturnType<typeof setInterval> | undefined;
+  let over = false;
+  const stop = () => {
+    clearInterval(timer);
+    sink = undefined;
+    early = "";
+  };
+  const write = (text: string) => {
+    if (sink !== undefined && sink.queued() > maxBody || early.length > maxBody) {
+      const slow = sink;
+      stop();
+      slow?.close();
+      fail(new TransportError("overflow", "the client reads too slowly"));
+    } else if (sink !== undefined) return sink.write(text);
+    else early += text;
+  };
+  return {
+    send: (event: ServerSentEvent) => write(formatEvent(event)),
+    stop,
+    end() {
+      over = true;
+      sink?.close();
+      if (sink !== undefined) stop();
+    },
+    attach(to) {
+      sink = to;
+      void sink.write(early);
+      early = "";
+      if (over) return this.end();
+      timer = setInterval(() => void write(": ping\n\n"), keepAliveMs);
+    },
+  };
+}
+
+/** The HTTP status of a response that is not streamed. */
+function statusOf(request: JSONRPCRequest, response: JSONRPCResponse): number {
+  if (!("error" in response)) return 200;
+  const { code } = response.error;
+  // MUST: 404 for an unknown method (spec basic/transports/streamable-http#protocol-version-header)
+  if (code === METHOD_NOT_FOUND) return 404;
+  // MUST: 400 for -32020 to -32022 and for a malformed _meta (spec basic#meta)
+  const refused = code <= HEADER_MISMATCH && code >= UNSUPPORTED_PROTOCOL_VERSION;
+  return refused || code === INVALID_PARAMS && metaFault(request) !== undefined ? 400 : 200;
+}
+
+/** Runs a request and replies in JSON if that is ready soon, else on a stream. */
+export function replyTo(request: JSONRPCRequest, exchange: Exchange, http: HttpRequest,
+  options: HttpOptions): Promise<HttpReply> {
+  const { report = () => {}, jsonWithinMs = 250 } = options;
+  return new Promise((resolve) => {
+    let state: "waiting" | "streaming" | "done" = "waiting";
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let events: Events | undefined;
+    const openStream = () => {
+      if (state !== "waiting") return;
+      state = "streaming";
+      events = eventStream(options, (error) => void lane.end(error));
+      resolve({ status: 200, headers: STREAM_HEADERS, stream: (sink) => events?.attach(sink) });
+    };
+    const close = () => {
+      clearTimeout(timer);
+      if (state === "streaming") events?.end();
+      else resolve({ status: 499, headers: {} }); // to nobody: whoever asked has gone
+      state = "done";
+    };
+    const lane = openLane((notification) => {
+      openStream();
+      return events?.send({ data: JSON.stringify(notification) });
+    }, close, (name) => http.header(name));
+    // MUST: closing is cancelling (spec basic/transports/streamable-http#cancellation)
+    http.onClose(() => {
+      events?.stop();
+      lane.end(new TransportError("disconnected", "the client closed the connection"));
+    });
+    const done = (text: string, response: JSONRPCResponse) => {
+      if (!lane.end()) return;
+      if (state === "streaming") void events?.send({ data: text });
+      else resolve({ status: statusOf(request, response), headers: JSON_HEADERS, body: text });
+      close();
+    };
+    answer(exchange, request, lane, { done, report });
+    // Most handlers are done within a turn, and then no timer was needed.
+    const arm = async () => {
+      for (let hop = 0; hop < 12 && state === "waiting"; hop++) await undefined;
+      if (state === "waiting") timer = setTimeout(openStream, jsonWithinMs);
+    };
+    void arm();
+  });
+}
+
+/** Answers the HTTP methods of an endpoint, after the checks that all of them need. */
+export function endpoint(methods: Record<string, HttpHandler>, options: HttpOptions = {}):
+  HttpHandler {
+  const allow = Object.keys(methods).join(", ");
+  const handlers = new Map(Object.entries(methods));
+  const { report = () => {}, allowOrigins = [] } = options;
+  const handle = async (http: HttpRequest): Promise<HttpReply> => {
+    try {
+      const fault = originFault(http, options);
+      const handler = handlers.get(http.method);
+      if (fault !== undefined) return fault;
+      if (handler !== undefined) return await handler(http);
+      const preflight = http.method === "OPTIONS" && http.header("origin") !== null;
+      if (preflight) return { status: 204, headers: {} };
+      const { headers, ...reply } = refuse(405, `${http.method} is not for this endpoint; MCP ` +
+        `${MODERN_VERSIONS} uses ${allow}`);
+      return { ...reply, headers: { ...headers, Allow: allow } };
+    } catch (error) {
+      report(error);
+      return refusal(500, error);
+    }
+  };
+  if (allowOrigins.length === 0) return handle;
+  return async (http) => {
+    const reply = await handle(http);
+    const origin = http.header("origin");
+    if (origin === null || !allowOrigins.includes(origin)) return reply;
+    const asked = http.header("access-control-request-headers");
+    return { ...reply, headers: { ...reply.headers, "Access-Control-Allow-Origin": origin,
+      "Access-Control-Allow-Methods": allow, "Access-Control-Allow-Headers": asked ?? CORS_ALLOW,
+      "Access-Control-Expose-Headers": "Mcp-Session-Id, WWW-Authenticate", Vary: "Origin" } };
+  };
+}
+
+/** Answers the JSON of a POST. */
+export function modernPost(exchange: Exchange, options: HttpOptions):
+  (value: unknown, http: HttpRequest) => HttpReply | Promise<HttpReply> {
+  const handlers = new Map(Object.entries(options.notifications ?? {}));
+  const mirrors = { ...MIRRORS, ...options.mirrors };
+  return (value, http) => {
+    let message: JSONRPCMessage;
+    try {
+      message = readMessage(value);
+    } catch (error) {
+      return refusal(400, error, (error as ProtocolError).id ?? undefined);
+    }
+    // MUST: clients post no responses (spec basic/transports/streamable-http#sending-messages)
+    if (!("method" in message)) return refuse(400, "a client sends no responses");
+    if ("id" in message) {
+      const fault = headerFault(message, http, mirrors);
+      return fault !== undefined ? refusal(400, fault, message.id)
+        : replyTo(message, exchange, http, options);
+    }
+    void guarded(handlers.get(message.method), message.params ?? {}, options.report ?? (() => {}));
+    return { status: 202, headers: {} };
+  };
+}
+
+/** Serves the modern protocol on one endpoint. */
+export function serveHttp(exchange: Exchange, options: HttpOptions = {}): HttpHandler {
+  const answer = modernPost(exchange, options);
+  return endpoint({ async POST(http) {
+    const read = await readPost(http, options);
+    return "value" in read ? await answer(read.value, http) : read;
+  } }, options);
+}
+
+/** The same for the web's own shapes; signals: whether to heed the signal of a Request. */
+export function webHandler(handle: HttpHandler, signals = true):
+  (request: Request) => Promise<Response> {
+  return async (request) => {
+    const listeners: (() => void)[] = [];
+    const close = () => listeners.splice(0).forEach((listener) => listener());
+    const signal = signals ? request.signal : undefined;
+    signal?.addEventListener("abort", close);
+    const onClose = (listener: () => void) =>
+      void (signal?.aborted ? listener() : listeners.push(listener));
+    const { status, headers, body, stream } = await handle({
+      method: request.method,
+      header: (name) => request.headers.get(name),
+      text: (limit) => readText(request.body, limit),
+      onClose,
+    });
+    const content = stream === undefined ? body ?? null : webStream(stream, close);
+    return new Response(content, { status, headers });
+  };
+}
+function webStream(fill: (sink: Sink) => void, cancel: () => void): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  const highWaterMark = 65536;
+  const drained = gate();
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      const queued = () => highWaterMark - (controller.desiredSize ?? highWaterMark);
+      fill({
+        queued,
+        close: () => controller.close(),
+        write(text) {
+          controller.enqueue(encoder.encode(text));
+          return queued() < highWaterMark ? undefined : drained.wait();
+        },
+      });
+    },
+    pull: drained.open,
+    cancel() {
+      cancel();
+      drained.open();
+    },
+  }, new ByteLengthQueuingStrategy({ highWaterMark }));
+}
+// #endregion
+
+// #region 13. HTTP client
+// uses messages errors-and-parsing versions-and-meta handlers texts-and-lanes
+//   server-sent-events mirrored-headers
+//   · spec basic/transports/streamable-http#client-behavior
+//
+// An Exchange over fetch: one POST a request, and a reply that is JSON or a
+// stream of events. The client repeats in headers what the body says, arguments
+// included where the tool asks for it, so it remembers the tools of every list
+// that passes.
+//
+//   ← HTTP/1.1 200 OK
+//     Content-Type: application/json
+
+export interface HttpClientOptions {
+  /** How to reach the server; the platform's fetch unless given. */
+  fetch?: typeof fetch;
+  /** Headers for every request; they win over our own. */
+  headers?: Record<string, string>;
+  mirrors?: Feature["mirrors"];
+  /** Gets what is wrong with a server but stops nothing. */
+  warn?: (text: string) => void;
+  /** Bytes a reply or an event may have; 4 MiB. */
+  limit?: number;
+}
+
+/** Tool -> its annotated arguments; takes invalid tools out of a list. */
+function toolMemory(warn: (text: string) => void) {
+  const known = new Map<string, ParamHeader[]>();
+  const keep = (tool: unknown): boolean => {
+    if (!isObject(tool) || typeof tool.name !== "string") return true;
+    try {
+      const annotated = paramHeaders(tool.inputSchema);
+      if (annotated.length > 0) known.set(tool.name, annotated);
+      else known.delete(tool.name);
+      return true;
+    } catch (error) {
+      // MUST: it is left out (spec basic/transports/streamable-http#schema-extension)
+      warn(`The tool ${JSON.stringify(tool.name)} is left out: ${(error as Error).message}`);
+      return false;
+    }
+  };
+  const learn = (response: JSONRPCResponse): JSONRPCResponse => {
+    if (!("result" in response) || !Array.isArray(response.result.tools)) return response;
+    const tools = response.result.tools.filter(keep);
+    return { ...response, result: { ...response.result, tools } };
+  };
+  return { learn, of: (name: unknown) => typeof name === "string" ? known.get(name) : undefined };
+}
+
+/** Whether an HTTP response is of the given media type, whatever its parameters. */
+const hasType = (response: Response, type: string) =>
+  (response.headers.get("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() === type;
+
+/** Reads the reply to a request. Throws TransportError when it is no answer. */
+async function readReply(response: Response, request: JSONRPCRequest, lane: Lane,
+  { limit = MAX_MESSAGE, warn = () => {} }: HttpClientOptions): Promise<JSONRPCResponse> {
+  const take = async (text: string): Promise<JSONRPCResponse | undefined> => {
+    const message = readMessage(parseJSON(text));
+    if ("method" in message) {
+      const name = JSON.stringify(message.method);
+      if ("id" in message) warn(`The server sent a request of its own: ${name}`);
+      else await Promise.resolve(message).then((it) => lane.notify(it)).catch((cause) => {
+        throw new TransportError("usage", "the listener of the call failed", { cause });
+      });
+      return undefined;
+    }
+    const ours = message.id === request.id || "error" in message && message.id === undefined;
+    if (!ours) warn(`The server answered under another id: ${JSON.stringify(message.id)}`);
+    return ours ? message : undefined;
+  };
+  if (hasType(response, "text/event-stream") && response.body !== null) {
+    for await (const { data } of readEvents(response.body, limit)) {
+      const answer = data === "" ? undefined : await take(data);
+      if (answer !== undefined) return answer;
+    }
+    throw new TransportError("closed", "The server ended the stream before it answered");
+  }
+  const text = await readText(response.body, limit);
+  if (text === undefined) {
+    throw new TransportError("overflow", `The reply is longer than ${limit} bytes`);
+  }
+  const answer = hasType(response, "application/json") ? await take(text) : undefined;
+  if (answer !== undefined) return answer;
+  const { status, url } = response;
+  throw new TransportError("http", `HTTP ${status} without an MCP answer: ` +
+    `${JSON.stringify(text.slice(0, 200))}. Is ${url} the MCP endpoint?`,
+    { reply: { status, text } });
+}
+
+/** An Exchange over HTTP. Throws TransportError when no answer comes. */
+export function connectHttp(url: string, options: HttpClientOptions = {}): Exchange {
+  const { warn = () => {} } = options;
+  const mirrors = { ...MIRRORS, ...options.mirrors };
+  const tools = toolMemory(warn);
+
+  async function post(request: JSONRPCRequest, lane: Lane): Promise<JSONRPCResponse> {
+    const { params = {} } = request;
+    const version = isObject(params._meta) ? params._meta[PROTOCOL_VERSION] : undefined;
+    const headers = new Headers({
+      "Content-Type": "application/json", Accept: "application/json, text/event-stream",
+      "MCP-Protocol-Version": String(version),
+      ...mirroredHeaders(request, mirrors, tools.of(params.name)),
+    });
+    for (const [name, value] of Object.entries(options.headers ?? {})) headers.set(name, value);
+    try {
+      // A redirect could carry the call, or a token, to another host.
+      const response = await (options.fetch ?? fetch)(url, { method: "POST", headers,
+        body: JSON.stringify(request), signal: lane.signal, redirect: "manual" });
+      return tools.learn(await readReply(response, request, lane, options));
+    } catch (cause) {
+      if (lane.signal.aborted) throw abortReason(lane.signal);
+      if (cause instanceof TransportError) throw cause;
+      if (cause instanceof ProtocolError) {
+        const why = `The reply is no message: ${cause.message}`;
+        throw new TransportError("unreadable", why, { cause });
+      }
+      throw new TransportError("unreachable", `Cannot reach ${url}: ${reasonOf(cause)}`, { cause });
+    }
+  }
+  async function listAgain({ id, params = {} }: JSONRPCRequest, lane: Lane): Promise<void> {
+    let at = {};
+    for (let page = 1; page <= 100; page++) {
+      const response = await post({ jsonrpc: "2.0", id: `${id}-tools-${page}`,
+        method: "tools/list", params: { ...at, _meta: params._meta } }, lane);
+      const cursor = "result" in response ? response.result.nextCursor : undefined;
+      if (typeof cursor !== "string") return;
+      at = { cursor };
+    }
+  }
+  return async (request, lane) => {
+    const response = await post(request, lane);
+    const refused = "error" in response && response.error.code === HEADER_MISMATCH;
+    if (!refused || request.method !== "tools/call") return response;
+    // SHOULD: list again, then retry (spec basic/transports/streamable-http#client-behavior)
+    await listAgain(request, lane);
+    return post(request, lane);
+  };
+}
+/** Why a fetch failed; Node hides the reason in a cause, which may have a code alone. */
+function reasonOf(error: unknown): string {
+  const { message, code, cause } = isObject(error) || error instanceof Error
+    ? error as { message?: string; code?: string; cause?: unknown } : {};
+  return cause instanceof Error ? reasonOf(cause) : message || code || String(error);
+}
+// #endregion
+
+// Built by now: the same two over any pair of byte streams, and over HTTP.
+// Shown by examples/02-tcp.ts.
+
+// ---- Part III: what servers offer ------------------------------------------
+
+// #region 14. Types from schemas
+// uses nothing · spec basic#json-schema-usage
+//
+// A handler should know the types of its arguments, and they stand in the
+// schema already. FromSchema reads them there, so nobody writes them twice.
+// What it cannot read is unknown, never any: the value is checked at run time.
+//
+//   { type: "object", properties: { a: { type: "number" }, b: { const: "x" } },
+//     required: ["a"] }  ->  { a: number; b?: "x" }
+
+/** Takes a schema to a check, which gives the issues of a value. Throws on a bad schema. */
+export type CompileSchema = (schema: unknown) =>
+  (value: unknown) => readonly { path: string; message: string }[] | undefined;
+
+interface NamedTypes {
+  string: string; number: number; integer: number; boolean: boolean; null: null;
+}
+type Flat<T> = { [K in keyof T]: T[K] } & {};
+type Names<S> = S extends { required: readonly (infer K)[] } ? K : never;
+type Rest<S> = S extends { additionalProperties: false } ? unknown
+  : S extends { additionalProperties: infer More extends object }
+  ? { [more: string]: FromSchema<More> }
+  : { [more: string]: unknown };
+type Members<S, P> =
+  { -readonly [K in keyof P as K extends Names<S> ? K : never]: FromSchema<P[K]> } &
+  { -readonly [K in keyof P as K extends Names<S> ? never : K]?: FromSchema<P[K]> };
+type ObjectOf<S> = S extends { properties: infer P } ? Flat<Members<S, P>>
+  : S extends { additionalProperties: false } ? { [none: string]: never } : Rest<S>;
+type ArrayOf<S> = S extends { prefixItems: infer P extends readonly unknown[] }
+  ? { -readonly [I in keyof P]: FromSchema<P[I]> }
+  : S extends { items: infer I } ? FromSchema<I>[] : unknown[];
+type Named<S, T> = T extends keyof NamedTypes ? NamedTypes[T]
+  : T extends "object" ? ObjectOf<S> : T extends "array" ? ArrayOf<S> : unknown;
+type AllOf<A> = A extends readonly [infer First, ...infer More] ? FromSchema<First> & AllOf<More>
+  : unknown;
+type Typed<S> = S extends { const: infer C } ? C
+  : S extends { enum: readonly (infer E)[] } ? E
+  : S extends { type: infer T } ? T extends readonly (infer One)[] ? Named<S, One> : Named<S, T>
+  : S extends { properties: object } ? ObjectOf<S> : unknown;
+type Branches<S> = (S extends { anyOf: readonly (infer B)[] } ? FromSchema<B> : unknown) &
+  (S extends { oneOf: readonly (infer B)[] } ? FromSchema<B> : unknown) &
+  (S extends { allOf: infer A } ? AllOf<A> : unknown);
+
+/** The type of the values that a schema literal admits. */
+export type FromSchema<S> = S extends false ? never : Typed<S> & Branches<S>;
+// #endregion
+
+// #region 15. Results
+// uses messages · spec server/tools#tool-result
+//
+// What a tool gives back is a list of blocks for a model to read: text,
+// pictures, sound, links, whole resources. Structured content is for programs.
+// A failure that a model could mend is a result too, marked isError; it is no
+// protocol error.
+//
+//   ← {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[
+//     {"type":"text","text":"Division by zero"}],"isError":true,"_meta":{..}}}
+
+export interface Icon { src: string; mimeType?: string; sizes?: string[]; theme?: "light" | "dark" }
+export interface Implementation {
+  title?: string;
+  description?: string;
+  websiteUrl?: string;
+  icons?: Icon[];
+}
+export interface Annotations {
+  audience?: ("user" | "assistant")[];
+  priority?: number; // 0 to 1
+  lastModified?: string; // ISO 8601
+}
+interface Annotated { annotations?: Annotations; _meta?: { [key: string]: unknown } }
+export interface TextContent extends Annotated { type: "text"; text: string }
+/** `data` is Base64. */
+export interface ImageContent extends Annotated { type: "image"; data: string; mimeType: string }
+export interface AudioContent extends Annotated { type: "audio"; data: string; mimeType: string }
+export interface Resource extends Annotated {
+  uri: string;
+  name: string;
+  title?: string;
+  description?: string;
+  mimeType?: string;
+  size?: number; // bytes
+  icons?: Icon[];
+}
+export interface ResourceLink extends Resource { type: "resource_link" }
+export interface ResourceContents {
+  uri: string;
+  mimeType?: string;
+  _meta?: { [key: string]: unknown };
+}
+export interface TextResourceContents extends ResourceContents { text: string }
+/** `blob` is Base64. */
+export interface BlobResourceContents extends ResourceContents { blob: string }
+export interface EmbeddedResource extends Annotated {
+  type: "resource";
+  resource: TextResourceContents | BlobResourceContents;
+}
+export type ContentBlock =
+  TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource;
+
+export interface CallToolResult extends Result {
+  content: ContentBlock[];
+  structuredContent?: unknown;
+  isError?: boolean;
+}
+
+/** A result of any blocks. */
+export const blocks = (...content: ContentBlock[]): CallToolResult =>
+  ({ resultType: "complete", content });
+/** A result of one text. */
+export const text = (text: string): CallToolResult => blocks({ type: "text", text });
+/** A failure that the model gets to read. */
+export const toolError = (message: string): CallToolResult => ({ ...text(message), isError: true });
+/** A value for programs. SHOULD: and its JSON as text (spec server/tools#structured-content) */
+export const structured = (value: unknown): CallToolResult =>
+  ({ ...text(JSON.stringify(value)), structuredContent: value });
+/** Bytes as Base64, for `data` and `blob`. */
+export function base64(bytes: Uint8Array): string {
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary);
+}
+// #endregion
+
+// #region 16. Tools
+// uses messages errors-and-parsing versions-and-meta handlers a-first-call mirrored-headers
+//   types-from-schemas results · spec server/tools
+//
+// A tool is a function that a model may call: a name, a description, a schema
+// for its arguments, and a handler. The schema is checked before the handler
+// runs and gives the handler its types. What the caller got wrong in shape is a
+// protocol error; what the model got wrong in its arguments is a result that it
+// can read.
+//
+//   → {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add",
+//     "arguments":{"a":1,"b":"2"},"_meta":{..}}}
+//   ← {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[
+//     {"type":"text","text":"Invalid arguments for add: /b: expected number,
+//      got string \"2\""}],"isError":true,"_meta":{..}}}
+
+/** Hints about a tool, as true as the server that gives them. */
+export interface ToolAnnotations {
+  title?: string;
+  readOnlyHint?: boolean;
+  destructiveHint?: boolean;
+  idempotentHint?: boolean;
+  openWorldHint?: boolean;
+}
+export interface Tool {
+  name: string;
+  title?: string;
+  description?: string;
+  icons?: Icon[];
+  inputSchema: { $schema?: string; type: "object"; [key: string]: unknown };
+  outputSchema?: { $schema?: string; [key: string]: unknown };
+  annotations?: ToolAnnotations;
+  _meta?: { [key: string]: unknown };
+}
+export interface ListToolsResult extends Result {
+  tools: Tool[];
+  nextCursor?: string;
+  ttlMs: number;
+  cacheScope: "public" | "private";
+}
+export interface CallToolRequestParams extends RequestParams {
+  name: string;
+  arguments?: { [key: string]: unknown };
+}
+export interface ServerCapabilities { tools?: { listChanged?: boolean } }
+export interface Methods {
+  "tools/list": { params: RequestParams & { cursor?: string }; result: ListToolsResult };
+  "tools/call": { params: CallToolRequestParams; result: CallToolResult };
+}
+
+type Awaitable<T> = T | Promise<T>;
+/** A tool and what it does. Without inputSchema it takes no arguments. */
+export interface ToolDefinition<S = Tool["inputSchema"]> extends Omit<Tool, "inputSchema"> {
+  inputSchema?: S;
+  /** Throws an Error to fail the call, a ProtocolError to refuse it. */
+  handler(args: FromSchema<S>, context: Context):
+    Awaitable<CallToolResult | Record<string, unknown>>;
+}
+/** Gives a tool that stands alone the argument types of its schema. */
+export const tool = <const S extends Tool["inputSchema"]>(definition: ToolDefinition<S>):
+  ToolDefinition => definition as unknown as ToolDefinition; // arguments are checked before use
+
+export interface ToolsOptions {
+  compile: CompileSchema;
+  /** Tools that this caller may see; a hidden tool is an unknown tool. */
+  visible?: (tool: Tool, context: Context) => boolean;
+  /** Hide what thrown errors say, and answer "The tool failed". */
+  maskErrors?: boolean;
+  report?: (error: unknown) => void;
+}
+
+/** A tool made ready for calls; its schemas are compiled when they are first needed. */
+function prepare({ handler, inputSchema, ...rest }: ToolDefinition, compile: CompileSchema) {
+  // MUST: inputSchema is an object, even where there are no arguments (spec server/tools#tool)
+  const schema: Tool["inputSchema"] = inputSchema ??
+    { type: "object", properties: {}, additionalProperties: false };
+  if (!isObject(schema) || schema.type !== "object") {
+    throw new TypeError(`the inputSchema of ${rest.name} must be an object of type "object"`);
+  }
+  const wire: Tool = { ...rest, inputSchema: schema };
+  const lazily = (schema: unknown) => {
+    let check: ReturnType<CompileSchema> | undefined;
+    return (value: unknown) => {
+      try {
+        check ??= compile(schema);
+      } catch (error) {
+        const why = `The schema of ${wire.name} is unusable: ${(error as Error).message}`;
+        throw new ProtocolError(INTERNAL_ERROR, why);
+      }
+      const issues = check(value);
+      return issues?.map(({ path, message }) => `${path || "the whole"}: ${message}`).join("; ");
+    };
+  };
+  return { wire, handler, annotated: paramHeaders(schema), inputFault: lazily(schema),
+    outputFault: wire.outputSchema === undefined ? undefined : lazily(wire.outputSchema) };
+}
+type Prepared = ReturnType<typeof prepare>;
+
+/** What came of a handler, or the reason why it cannot be sent. */
+function checkedResult(tool: Prepared, result: Record<string, unknown>): Record<string, unknown> {
+  const { name } = tool.wire;
+  const complete = isObject(result) && (result.resultType ?? "complete") === "complete";
+  if (!isObject(result) || complete && !Array.isArray(result.content)) {
+    throw new ProtocolError(INTERNAL_ERROR, `The tool ${name} gave back no content`);
+  }
+  if (!complete || result.isError === true || tool.outputFault === undefined) return result;
+  // MUST: structured results conform to outputSchema (spec server/tools#output-schema)
+  const fault = "structuredContent" in result ? tool.outputFault(result.structuredContent)
+    : "structuredContent is missing";
+  if (fault === undefined) return result;
+  throw new ProtocolError(INTERNAL_ERROR, `The tool ${name} broke its outputSchema: ${fault}`);
+}
+
+/** Offers tools. Throws a TypeError when two have one name or an annotation is wrong. */
+export function tools(definitions: readonly ToolDefinition[], options: ToolsOptions): Feature {
+  const { visible = () => true, report = () => {} } = options;
+  const registry = new Map<string, Prepared>();
+  for (const definition of definitions) {
+    const { name } = definition;
+    if (registry.has(name)) throw new TypeError(`two tools are called ${name}`);
+    // SHOULD: 1 to 128 of these characters (spec server/tools#tool-names)
+    if (!/^[\w.-]{1,128}$/.test(name)) {
+      report(new TypeError(`tool name ${JSON.stringify(name)}: use 1-128 of A-Z a-z 0-9 _ - .`));
+    }
+    registry.set(name, prepare(definition, options.compile));
+  }
+  const list = [...registry.values()].map(({ wire }) => wire);
+  const listed: Handler = ({ cursor }, context) => {
+    // SHOULD: -32602 for one we never gave (spec server/utilities/pagination#error-handling)
+    if (cursor !== undefined) throw new ProtocolError(INVALID_PARAMS, "Invalid cursor");
+    return options.visible === undefined
+      ? { tools: list, ttlMs: 300_000, cacheScope: "public" }
+      : { tools: list.filter((wire) => visible(wire, context)), ttlMs: 0, cacheScope: "private" };
+  };
+
+  const failed = (error: unknown): Record<string, unknown> => {
+    if (error instanceof ProtocolError) throw error;
+    report(error);
+    const told = error instanceof Error && !options.maskErrors;
+    return toolError(told ? error.message : "The tool failed");
+  };
+  const called: Handler = (params, context) => {
+    const { name, arguments: given } = params;
+    const args = given ?? {};
+    const tool = typeof name === "string" ? registry.get(name) : undefined;
+    if (typeof name !== "string" || !isObject(args)) {
+      const why = "tools/call takes a name (string) and arguments (object)";
+      throw new ProtocolError(INVALID_PARAMS, why);
+    }
+    if (tool === undefined || !visible(tool.wire, context)) {
+      throw new ProtocolError(INVALID_PARAMS, `Unknown tool: ${name}`);
+    }
+    const { header } = context.lane;
+    const mismatch = header && paramFault(args, tool.annotated, header);
+    if (mismatch !== undefined) throw mismatch;
+    const fault = tool.inputFault(args);
+    if (fault !== undefined) return toolError(`Invalid arguments for ${name}: ${fault}`);
+    try {
+      const given = tool.handler(args, context);
+      return given instanceof Promise ? given.catch(failed).then((result) =>
+        checkedResult(tool, result)) : checkedResult(tool, given);
+    } catch (error) {
+      return failed(error);
+    }
+  };
+  return { capabilities: { tools: {} }, methods: { "tools/list": listed, "tools/call": called } };
+}
+// #endregion
+
+// #region 17. Assemble
+// uses messages versions-and-meta handlers a-first-call · spec server/discover
+//
+// Features know nothing of each other. This chapter puts them together: the
+// capabilities of all in one answer to server/discover, the handlers of all in
+// one dispatcher, and around it whatever wants to see each request.
+//
+//   exchange = wrappers(dispatch(features))
+
+/** A server without a transport: what stdio and HTTP need to serve it. */
+export interface Assembly {
+  info: Implementation;
+  exchange: Exchange;
+  notifications: NonNullable<Feature["notifications"]>;
+  mirrors: NonNullable<Feature["mirrors"]>;
+}
+export interface AssembleOptions {
+  /** How to use the server, for the model to read. */
+  instructions?: string;
+  /** Functions around every request: rate limits, traces. The last one is outermost. */
+  wrappers?: readonly ((next: Exchange) => Exchange)[];
+  /** Gets the exceptions that a caller is only told about as Internal error. */
+  report?: (error: unknown, method: string) => void;
+}
+
+/** The union of what features can do; settings of extensions join. */
+function joinCapabilities(features: readonly Feature[]): ServerCapabilities {
+  const all: Record<string, object> = {};
+  for (const { capabilities = {} } of features) {
+    for (const [name, settings] of Object.entries(capabilities)) {
+      all[name] = { ...all[name], ...settings };
+    }
+  }
+  return all;
+}
+
+/** Puts features together into one server. Throws a TypeError when two answer one method. */
+export function assemble(info: Implementation, features: readonly Feature[],
+  { instructions, wrappers = [], report }: AssembleOptions = {}): Assembly {
+  const every = [discover(joinCapabilities(features), instructions), ...features];
+  const methods = every.flatMap(({ methods }) => Object.keys(methods));
+  const twice = methods.find((method, at) => methods.indexOf(method) !== at);
+  if (twice !== undefined) throw new TypeError(`two features answer ${twice}`);
+  return {
+    info,
+    exchange: wrappers.reduce((next, wrap) => wrap(next), dispatch(info, every, report)),
+    notifications: Object.assign({}, ...features.map(({ notifications }) => notifications)),
+    mirrors: Object.assign({}, ...features.map(({ mirrors }) => mirrors)),
+  };
+}
+// #endregion
+
+// Built by now: a server of tools for any transport, given a schema validator.
+// Shown by examples/02-tcp.ts.
+
+// ---- Part IV: what clients do ----------------------------------------------
+
+// #region 18. Client
+// uses messages errors-and-parsing versions-and-meta handlers a-first-call texts-and-lanes ·
+//   spec basic/patterns/cancellation#timeouts
+//
+// A client is a caller that does not trust the other side: it waits only so
+// long, agrees on a revision when its first choice is refused, reads lists page
+// by page without believing that they end, and takes no result it does not
+// know.
+//
+//   → {"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{
+//     "io.modelcontextprotocol/protocolVersion":"2030-01-01"}}}
+//   ← {"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"..",
+//     "data":{..}}}
+//   → {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{..}}}
+
+export interface ClientOptions {
+  info?: Implementation;
+  capabilities?: ClientCapabilities;
+  /** Milliseconds for one call, counted anew at each progress notification; 60,000. */
+  timeoutMs?: number;
+  /** Milliseconds for one call in any case; 600,000. */
+  maxTimeoutMs?: number;
+  /** Revisions we speak, the best first. */
+  versions?: readonly string[];
+  /** Gets what is wrong with a server but stops nothing. */
+  warn?: (text: string) => void;
+}
+export interface Progress { progress: number; total?: number; message?: string }
+export interface CallOptions {
+  /** Cancels the call; the message of its reason is told to the server. */
+  signal?: AbortSignal;
+  timeoutMs?: number;
+  onProgress?: (progress: Progress) => void;
+  /** Gets every notification that belongs to the call. */
+  onNotification?: Lane["notify"];
+}
+type ListMethod = { [M in keyof Methods]:
+  Methods[M]["params"] extends { cursor?: string } ? M : never }[keyof Methods];
+type ParamsOf<M extends keyof Methods> = Omit<Methods[M]["params"], "_meta"> & { _meta?: object };
+export interface Client {
+  /** Calls a method. Throws ProtocolError (refused) or TransportError (no answer). */
+  call<M extends keyof Methods>(method: M, params: ParamsOf<M>, options?: CallOptions):
+    Promise<Methods[M]["result"]>;
+  /** All entries of a list, from all its pages. */
+  list<M extends ListMethod, K extends keyof Methods[M]["result"]>(method: M, key: K & string,
+    options?: CallOptions): Promise<(Methods[M]["result"][K] & unknown[])[number][]>;
+  /** The revision that requests are written in now. */
+  version(): string;
+}
+
+/** How long one call may take: a clock that progress sets back, up to a limit. */
+function callLane({ signal, timeoutMs, onProgress, onNotification }: CallOptions,
+  defaults: { timeoutMs: number; maxTimeoutMs: number }) {
+  const controller = new AbortController();
+  const ms = timeoutMs ?? defaults.timeoutMs;
+  const expire = (after: number) => () => controller.abort(new TransportError("timeout",
+    `No answer within ${after} ms, and the call was cancelled`));
+  const cancel = () => controller.abort(signal && abortReason(signal));
+  let over = false;
+  let clock = setTimeout(expire(ms), ms);
+  const limit = Math.max(ms, defaults.maxTimeoutMs);
+  const last = setTimeout(expire(limit), limit);
+  signal?.addEventListener("abort", cancel);
+  const notify = (notification: JSONRPCNotification) => {
+    if (over) return undefined;
+    if (notification.method === "notifications/progress") {
+      // SHOULD: there is a limit whatever the progress (spec basic/patterns/cancellation#timeouts)
+      clearTimeout(clock);
+      clock = setTimeout(expire(ms), ms);
+      onProgress?.(notification.params as unknown as Progress); // for display: unchecked
+    }
+    return onNotification?.(notification);
+  };
+  const ended = new Promise<never>((_, reject) => controller.signal.addEventListener("abort",
+    () => reject(abortReason(controller.signal))));
+  const done = () => {
+    over = true;
+    clearTimeout(clock);
+    clearTimeout(last);
+    signal?.removeEventListener("abort", cancel);
+  };
+  if (signal?.aborted) cancel();
+  const lane: Lane = { signal: controller.signal, notify };
+  return { lane, done, ended };
+}
+
+/** Reads lists to their end, which it does not take for granted. */
+function pager(call: Client["call"], warn: (text: string) => void): Client["list"] {
+  return async (method, key, options) => {
+    const entries: unknown[] = [];
+    const seen = new Set<string | undefined>();
+    let cursor: string | undefined;
+    do {
+      if (seen.has(cursor) || seen.size === 1000) {
+        throw new TransportError("result", `${method} does not end`);
+      }
+      seen.add(cursor);
+      const at = cursor === undefined ? {} : { cursor };
+      const page: Result = await call(method, at as never, options); // every list takes a cursor
+      const part = page[key];
+      if (!Array.isArray(part)) {
+        throw new TransportError("result", `${method} gave no array "${key}"`);
+      }
+      for (const entry of part) {
+        if (isObject(entry) && typeof entry.name === "string") entries.push(entry);
+        else warn(`${method} has a malformed entry, left out: ${JSON.stringify(entry)}`);
+      }
+      // MUST: "" goes on (spec server/utilities/pagination#implementation-guidelines)
+      cursor = typeof page.nextCursor === "string" ? page.nextCursor : undefined;
+    } while (cursor !== undefined);
+    return entries as never[]; // of the type that the method's row names
+  };
+}
+
+/** A client over any Exchange. */
+export function connect(exchange: Exchange, options: ClientOptions = {}): Client {
+  const { info = { name: "mcp-raw", version: "0.1.0" }, capabilities = {} } = options;
+  const { timeoutMs = 60_000, maxTimeoutMs = 600_000, versions = MODERN_VERSIONS } = options;
+  const { warn = () => {} } = options;
+  const meta: RequestMetaObject = { [PROTOCOL_VERSION]: versions[0] ?? "",
+    "io.modelcontextprotocol/clientInfo": info, [CLIENT_CAPABILITIES]: capabilities };
+  const send = caller(exchange, meta);
+  let tokens = 0;
+
+  /** Another revision to try, when the server has just refused ours. */
+  function alternative(error: unknown, written: string): string | undefined {
+    const refused = error instanceof ProtocolError && error.code === UNSUPPORTED_PROTOCOL_VERSION;
+    if (!refused || !isObject(error.data) || !Array.isArray(error.data.supported)) return undefined;
+    const { supported } = error.data;
+    return versions.find((one) => one !== written && supported.includes(one));
+  }
+  const call: Client["call"] = async (method, params, options = {}) => {
+    const { lane, done, ended } = callLane(options, { timeoutMs, maxTimeoutMs });
+    const token = options.onProgress && { progressToken: `p${++tokens}` };
+    const _meta = { ...params._meta, ...token };
+    const written = meta[PROTOCOL_VERSION];
+    const ask = () => send(method, { ...params, _meta }, lane);
+    const answered = ask().catch((error: unknown) => {
+      // SHOULD: ask again in another (spec basic/versioning#protocol-version-negotiation)
+      const next = alternative(error, written);
+      if (next === undefined) throw error;
+      meta[PROTOCOL_VERSION] = next;
+      return ask();
+    });
+    try {
+      const result = await Promise.race([answered, ended]); // even if the exchange is deaf
+      // MUST: an absent resultType is "complete", an unknown one invalid (spec basic#resulttype)
+      if ((result.resultType ?? "complete") === "complete") return result;
+      throw new TransportError("result", `${method} gave a result of the unknown type ` +
+        JSON.stringify(result.resultType));
+    } finally {
+      done();
+    }
+  };
+  const list = pager(call, warn);
+  return { call, list, version: () => meta[PROTOCOL_VERSION] };
+}
+// #endregion
+
+// Built by now: a client for any server on any transport.
+// Shown by examples/04-client.ts.
+
+// ---- Part VII: borrowed ground --------------------------------------------
+
+// #region 19. JSON Schema
+// uses nothing
+//
+// Tool arguments come from a language model and schemas from strangers, so a
+// validator has to be right, to end, and to say what is wrong in words that a
+// model can act on. Each schema is compiled once into closures that answer yes
+// or no; after a no they run again and collect sentences. Drafts 2020-12 and 07
+// are complete. Generated code would be four times as fast, but workers forbid
+// it, and a schema from outside should not become program text.
+//
+//   compileSchema({ properties: { a: { type: "number" } } })({ a: "2" })
+//     -> [{ path: "/a", message: 'expected number, got string "2"' }]
+
+/** One misfit: a JSON Pointer into the value ("" is all of it) and a sentence. */
+export interface SchemaIssue { path: string; message: string }
+/** Limits: 128 levels, 10,000 subschemas, 10 issues, 10,000,000 steps (about a second). */
+export interface SchemaOptions {
+  maxDepth?: number; maxSubschemas?: number; maxIssues?: number; maxSteps?: number;
+  documents?: Record<string, unknown>;   // other schemas, by URI: nothing is fetched
+  formats?: Record<string, (value: string) => boolean>;   // makes `format` an assertion
+  /** Replaces `plainPattern`: matches in bounded time, and says at what cost. */
+  patterns?: (source: string) => (text: string, spend: (steps: number) => void) => boolean;
+}
+
+type SchemaCheck = (value: unknown, run: SchemaRun, depth: number) => boolean;
+type SchemaKeyword = (value: unknown, place: SchemaPlace) => SchemaCheck | undefined;
+// One validation: `issues`, unless only yes or no matters; the keys `seen`, if
+// some `unevaluated…` asks for them; the resources entered, for $dynamicRef.
+interface SchemaRun {
+  options: Required<SchemaOptions>; budget: { steps: number }; references: number;
+  issues: SchemaIssue[] | undefined; seen: Set<string> | undefined; scope: SchemaResource[];
+}
+// A schema with a URI of its own, and its dynamic anchors. The rest is shared.
+interface SchemaResource {
+  uri: string; draft: 7 | 2020; lacks: string[]; options: Required<SchemaOptions>;
+  anchors: SchemaPlaces; names: SchemaPlaces; places: SchemaPlaces;
+}
+// Any schema, where it stands, and later its check: that is how cycles close.
+interface SchemaPlace { raw: unknown; at: string; resource: SchemaResource; check?: SchemaCheck }
+type SchemaPlaces = Map<unknown, SchemaPlace>;
+
+const isJsonMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+// Own properties only: `toString` is not there unless somebody sent it.
+const ownMember = (from: unknown, name: string): unknown =>
+  Object.hasOwn(Object(from), name) ? Object(from)[name] : undefined;
+const isOwn = Object.prototype.hasOwnProperty;   // in a for-in loop V8 knows this one
+const clipText = (text: string, most = 60): string =>
+  text.length > most ? text.slice(0, most) + "…" : text;
+const quoteNames = (value: object): string =>
+  clipText(Object.keys(value).map((name) => JSON.stringify(clipText(name))).join(", "), 200);
+const countNoun = (count: number, noun: string): string =>
+  `${count} ${count === 1 ? noun : `${noun}s`.replace(/ys$/, "ies")}`;
+// "2" -> string "2"   [1, 2] -> array of 2 items   { a: 1 } -> object with "a"
+function describeValue(value: unknown): string {
+  if (typeof value === "string") return `string ${JSON.stringify(clipText(value))}`;
+  if (Array.isArray(value)) return `array of ${countNoun(value.length, "item")}`;
+  if (isJsonMap(value)) return `object with ${quoteNames(value) || "no properties"}`;
+  return value === null || value === undefined ? `${value}` : `${typeof value} ${String(value)}`;
+}
+function refuseSchema(at: string, wanted: string, value: unknown): never {
+  throw new Error(`schema refused: ${at} must be ${wanted}, got ${describeValue(value)}`);
+}
+// Always false, so that a check reads: it fits, or else it fails.
+function failCheck(run: SchemaRun, expected: string, value: unknown): false {
+  run.issues?.push({ path: "", message: `expected ${expected}, got ${describeValue(value)}` });
+  return false;
+}
+// SHOULD: apply bounds (spec basic#composition-keyword-resource-use)
+function spendSteps({ budget, options }: SchemaRun, steps: number, depth = 0): void {
+  budget.steps -= steps;
+  if (budget.steps < 0) throw new RangeError(`it takes over ${options.maxSteps} steps`);
+  if (depth > options.maxDepth) throw new RangeError(`it is over ${options.maxDepth} levels deep`);
+}
+// Equal values have equal text: members sorted, 1.0 as 1, -0 as 0.
+function canonicalJson(value: unknown, run?: SchemaRun): string {
+  const text = String(JSON.stringify(value, (_, item: unknown) => !isJsonMap(item) ? item
+    : Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))));
+  if (run !== undefined) spendSteps(run, text.length / 8);
+  return text;
+}
+// 1.25 -> 125n × 10^-2: 0.3 is three times 0.1 here, as it is on the wire.
+function decimalParts(value: number): [digits: bigint, exponent: number] {
+  const [, whole, fraction = "", exponent] = /^([-\d]+)\.?(\d*)(?:e(.+))?$/.exec(`${value}`) ?? [];
+  return [BigInt(`${whole ?? 0}${fraction}`), Number(exponent ?? 0) - fraction.length];
+}
+function isMultipleOf(value: number, divisor: number): boolean {
+  if (Number.isSafeInteger(value) && Number.isSafeInteger(divisor)) return value % divisor === 0;
+  const [[a, x], [b, y]] = [decimalParts(value), decimalParts(divisor)];
+  return x >= y ? (a * 10n ** BigInt(x - y)) % b === 0n : a % (b * 10n ** BigInt(y - x)) === 0n;
+}
+// A backtracking engine takes hours over `^(a+)+$` and forty letters. The rule:
+// no group is repeated, and a text is matched only while the ways through it
+// are at most a million: length^repetitions × 2^options × (bars + 1)^groups.
+function plainPattern(source: string): ReturnType<Required<SchemaOptions>["patterns"]> {
+  const native = new RegExp(source, "u");
+  const plain = source.replace(/\\.|\[(?:\\.|[^\]\\])*\]/gs, "x").replace(/\(\?<?[:=!]?/g, "(");
+  const count = (part: RegExp): number => plain.match(part)?.length ?? 0;
+  if (count(/\)[*+{]/) > 0) refuseSchema("a pattern", "without a repeated group", source);
+  const fixed = 2 ** count(/[^*+?}]\?/g) * (count(/\|/g) + 1) ** (count(/\(/g) + 1);
+  const repetitions = count(/[*+]|\{\d+,/g) + (/^\^[^|]*$/.test(source) ? 0 : 1);
+  return (text, spend) => {
+    const ways = fixed * text.length ** repetitions;
+    spend(ways / 64);
+    if (ways <= 2 ** 20) return native.test(text);
+    throw new RangeError(`${text.length} characters are too many for the pattern ${source}`);
+  };
+}
+// MUST: name an unknown dialect (spec basic#implementation-requirements)
+// A meta-schema that was handed in is known by the vocabularies that it lists.
+const vocabularyUri = RegExp("^https://json-schema.org/draft/2020-12/vocab/(?:core|applicator|" +
+  "unevaluated|validation|meta-data|content|format-annotation|format-assertion)$");
+function openResource(uri: string, root: unknown, outer: SchemaResource): SchemaResource {
+  const opened = { ...outer, uri, anchors: new Map<unknown, SchemaPlace>() };
+  const dialect = ownMember(root, "$schema");
+  if (dialect === undefined) return opened;
+  const draft = /^https?:..json-schema.org.draft(-07|.2020-12).schema#?$/.exec(`${dialect}`)?.[1];
+  if (draft !== undefined) return { ...opened, draft: draft === "-07" ? 7 : 2020, lacks: [] };
+  const meta = ownMember(outer.options.documents, `${dialect}`.replace(/#$/, ""));
+  const listed = Object.entries(ownMember(meta, "$vocabulary") ?? {});
+  if (listed.length === 0 || listed.some(([word, needed]) => needed && !vocabularyUri.test(word))) {
+    refuseSchema("$schema", "draft 2020-12 or 07 of https://json-schema.org", dialect);
+  }
+  return { ...opened, draft: 2020, lacks: ["validation", "applicator", "unevaluated"]
+    .filter((name) => !listed.some(([word]) => word.endsWith(`/${name}`))) };
+}
+function readReference(ref: unknown, base: string, at: string): [uri: string, fragment: string] {
+  const [address = "", fragment = ""] = String(ref).split("#");
+  if (!URL.canParse(address || base, base)) refuseSchema(at, "a URI reference", ref);
+  return [address === "" ? base : new URL(address, base).href, decodeURIComponent(fragment)];
+}
+// Gives every schema its place. Below `enum` or an unknown word, there is none.
+function placeSchema(raw: unknown, outer: SchemaResource, at: string, depth = 0): SchemaPlace {
+  const { places, names, options } = outer;
+  const known = places.get(raw);
+  if (known !== undefined || !isJsonMap(raw)) return known ?? { raw, at, resource: outer };
+  const id = outer.draft === 7 && Object.hasOwn(raw, "$ref") ? "" : ownMember(raw, "$id") ?? "";
+  const [uri, fragment] = readReference(id, outer.uri, `${at}/$id`);
+  const resource = uri === outer.uri ? outer : openResource(uri, raw, outer);
+  const place = { raw, at, resource };
+  const isOver = places.set(raw, place).size > options.maxSubschemas || depth > options.maxDepth;
+  if (isOver) refuseSchema(at, "within the limits of depth and number of subschemas", raw);
+  if (resource !== outer || at === "#") names.set(`${uri}#`, place);
+  if (resource.draft === 7 && fragment !== "") names.set(`${uri}#${fragment}`, place);
+  for (const [keyword, value] of Object.entries(raw)) {
+    const [, shape] = findKeyword(keyword, resource);
+    if (!hasShape(value, shape)) refuseSchema(`${at}/${keyword}`, shape, value);
+    if (shape === "a name") names.set(`${uri}#${value}`, place);
+    if (shape && keyword === "$dynamicAnchor") resource.anchors.set(`${value}`, place);
+    if (!shape.includes("schema")) continue;
+    const isOne = shape === "a schema" && !Array.isArray(value);
+    for (const [key, item] of isOne ? [["", value]] : Object.entries(value ?? {})) {
+      placeSchema(item, resource, `${at}/${keyword}${key && `/${key}`}`, depth + 1);
+    }
+  }
+  return place;
+}
+// MUST NOT: fetch. What was not handed in is refused. spec basic#ref-resolution
+function resolveReference(ref: unknown, place: SchemaPlace): SchemaPlace {
+  const { names, places, options: { documents } } = place.resource;
+  const [uri, fragment] = readReference(ref, place.resource.uri, place.at);
+  if (!names.has(`${uri}#`)) {
+    const root = ownMember(documents, uri) ?? ownMember(documents, `${uri}#`);
+    if (root === undefined) refuseSchema(place.at, "one of the documents (none is fetched)", uri);
+    names.set(`${uri}#`, placeSchema(root, openResource(uri, root, place.resource), `${uri}#`));
+  }
+  let { raw, resource } = names.get(`${uri}#`) ?? place;
+  if (/^[^/]/.test(fragment)) raw = names.get(`${resource.uri}#${fragment}`)?.raw;
+  else for (const token of fragment.split("/").slice(1)) {
+    raw = ownMember(raw, token.replaceAll("~1", "/").replaceAll("~0", "~"));
+    resource = places.get(raw)?.resource ?? resource;
+  }
+  if (raw === undefined) refuseSchema(place.at, "a reference to a schema that exists", ref);
+  return placeSchema(raw, resource, String(ref));
+}
+const acceptIt: SchemaCheck = () => true;
+// Halves down to pairs: two calls are faster than a loop.
+function checkAll(checks: SchemaCheck[], isCharged = false): SchemaCheck {
+  const half = checks.length >> 1;
+  if (half === 0) return checks[0] ?? acceptIt;
+  const [first, second] = [checkAll(checks.slice(0, half)), checkAll(checks.slice(half))];
+  return (value, run, depth) => {
+    if (isCharged) spendSteps(run, checks.length);
+    if (first(value, run, depth)) return second(value, run, depth);
+    return run.issues !== undefined && second(value, run, depth) && false;
+  };
+}
+// Yes or no; what was evaluated on the way counts only after a yes.
+function doesFit(check: SchemaCheck, value: unknown, run: SchemaRun, depth: number): boolean {
+  spendSteps(run, 1, depth);
+  const seen = run.seen && new Set<string>();
+  const fits = check(value, { ...run, issues: undefined, seen }, depth);
+  if (fits) for (const key of seen ?? []) run.seen?.add(key);
+  return fits;
+}
+// What is evaluated inside a child stays there; its issues get its key.
+function checkChildren(
+  value: object, run: SchemaRun, depth: number, checkFor: (key: string) => SchemaCheck | undefined,
+): boolean {
+  spendSteps(run, 1, depth);
+  let fits = true;
+  for (const [key, item] of Object.entries(value)) {
+    const check = item === undefined ? undefined : checkFor(key);
+    if (check === undefined) continue;
+    run.seen?.add(key);
+    const issues: SchemaIssue[] | undefined = run.issues && [];
+    if (check(item, { ...run, issues, seen: undefined }, depth + 1)) continue;
+    fits = false;
+    const step = `/${key}`.replace(/~/g, "~0").replace(/(?!^)\//g, "~1");
+    for (const { path, message } of issues ?? []) run.issues?.push({ path: step + path, message });
+    if ((run.issues?.length ?? Infinity) >= run.options.maxIssues) break;
+  }
+  return fits;
+}
+// A dynamic name means the outermost schema in scope that bears it.
+function followReference(target: SchemaPlace, name = ""): SchemaCheck {
+  const isDynamic = target.resource.anchors.get(name) === target;
+  return (value, run, depth) => {
+    const outer = isDynamic ? run.scope.find(({ anchors }) => anchors.has(name)) : undefined;
+    const place = outer?.anchors.get(name) ?? target;
+    const scope = place.resource.anchors.size === 0 ? run.scope : [...run.scope, place.resource];
+    spendSteps(run, 1, run.references / 4);
+    return compilePlace(place)(value, { ...run, scope, references: run.references + 1 }, depth);
+  };
+}
+function compilePlace(place: SchemaPlace, none = "nothing here"): SchemaCheck {
+  const { raw, at, resource } = place;
+  if (place.check !== undefined) return place.check;
+  if (typeof raw === "boolean") return raw ? acceptIt : (value, run) => failCheck(run, none, value);
+  if (!isJsonMap(raw)) return refuseSchema(at, "a schema (an object, true or false)", raw);
+  const isLone = resource.draft === 7 && Object.hasOwn(raw, "$ref");
+  const [early, late, used]: [SchemaCheck[], SchemaCheck[], unknown[]] = [[], [], []];
+  for (const keyword of Object.keys(schemaKeywords)) {
+    const [vocabulary, , compile] = findKeyword(keyword, resource);
+    if (!Object.hasOwn(raw, keyword) || (isLone && keyword !== "$ref")) continue;
+    if (compile === undefined || used.includes(compile)) continue;   // fused with another
+    used.push(compile);
+    const check = compile(raw[keyword], { raw, resource, at: `${at}/${keyword}` });
+    if (check !== undefined) (vocabulary === "unevaluated" ? late : early).push(check);
+  }
+  const [first, last] = [checkAll(early), checkAll(late)];
+  return place.check = late.length === 0 ? first : (value, run, depth) => {
+    const inner = { ...run, seen: new Set<string>() };
+    const fits = first(value, inner, depth) && last(value, inner, depth);
+    for (const key of inner.seen) run.seen?.add(key);
+    return fits;
+  };
+}
+function childCheck(raw: unknown, place: SchemaPlace, key = "", none?: string): SchemaCheck {
+  const child = placeSchema(raw, place.resource, place.at + key);
+  return child.resource === place.resource ? compilePlace(child, none) : followReference(child);
+}
+const childChecks = (raw: unknown, place: SchemaPlace): [name: string, check: SchemaCheck][] =>
+  Object.entries(raw ?? {}).map(([key, item]) => [key, childCheck(item, place, `/${key}`)]);
+const listChecks = (raw: unknown, place: SchemaPlace): SchemaCheck[] =>
+  childChecks(raw, place).map(([, check]) => check);
+const withChild = (use: (check: SchemaCheck) => SchemaCheck): SchemaKeyword =>
+  (raw, place) => use(childCheck(raw, place, "", "nothing but what is described"));
+const requireNames = (names: unknown[], why: string): SchemaCheck =>
+  checkAll(names.map((name) => (value, run) => !isJsonMap(value) || ownMember(value, `${name}`)
+    !== undefined || failCheck(run, `property "${name}", ${why}`, value)));
+const typeNames = ["null", "boolean", "string", "number", "integer", "array", "object"];
+function typeCheck(raw: unknown, { at }: SchemaPlace): SchemaCheck {
+  const names = [raw].flat();
+  const [[only], expected, whole] = [names, names.join(" or "), names.includes("integer")];
+  if (!names.every((name) => typeNames.includes(`${name}`))) refuseSchema(at, `${typeNames}`, raw);
+  return (value, run) => {
+    const type = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
+    return type === only || names.includes(type) || (whole && Number.isInteger(value)) ||
+      failCheck(run, expected, value);
+  };
+}
+function valuesCheck(raw: unknown): SchemaCheck {
+  const values: unknown[] = Object.values(raw ?? []);
+  const texts = new Set(values.map((value) => canonicalJson(value)));
+  const words = clipText(values.map((value) => JSON.stringify(value)).join(", "), 300);
+  const expected = values.length === 1 ? words : `one of ${words}`;
+  return (value, run) => values.includes(value) || (typeof value === "object" && value !== null &&
+    texts.has(canonicalJson(value, run))) || failCheck(run, expected, value);
+}
+// One loop for properties, patternProperties, additionalProperties, required.
+function membersCheck(_: unknown, place: SchemaPlace): SchemaCheck {
+  const { options, lacks } = place.resource;
+  const part = (keyword: string): unknown => ownMember(place.raw, keyword);
+  const needed = new Set(lacks.includes("validation") ? [] : Object.values(part("required") ?? []));
+  const missing = requireNames([...needed], "which is required");
+  const named = new Map<unknown, SchemaCheck>(childChecks(part("properties"), place));
+  const patterns = childChecks(part("patternProperties"), place)
+    .map(([source, check]) => ({ matches: options.patterns(source), check }));
+  const rest = part("additionalProperties");
+  const others = rest === undefined ? undefined : childCheck(rest, place, "",
+    `no property but ${quoteNames(part("properties") ?? {}) || "none"}`);
+  const stranger = { check: others, isNeeded: false };
+  const members = new Map([...named.keys(), ...needed].map((name) =>
+    [name, { check: named.get(name) ?? others, isNeeded: needed.has(name) }]));
+  return (value, run, depth) => {
+    if (!isJsonMap(value)) return true;
+    if (run.issues !== undefined || run.seen !== undefined || patterns.length > 0) {
+      const fits = checkChildren(value, run, depth, (name) => {
+        const checks = patterns.filter(({ matches }) => matches(name, (n) => spendSteps(run, n)))
+          .map(({ check }) => check).concat(named.get(name) ?? []);
+        return checks.length === 0 ? others : checkAll(checks);
+      });
+      return missing(value, run, depth) && fits;
+    }
+    spendSteps(run, 1, depth);
+    let found = 0;
+    for (const name in value) {
+      const item = value[name];
+      if (item === undefined || !isOwn.call(value, name)) continue;
+      const { check, isNeeded } = members.get(name) ?? stranger;
+      if (isNeeded) found++;
+      if (check !== undefined && !check(item, run, depth + 1)) return false;
+    }
+    return found === needed.size;
+  };
+}
+// What 2020-12 calls prefixItems and items, 07 calls items and additionalItems.
+function itemsCheck(_: unknown, place: SchemaPlace): SchemaCheck {
+  const part = (keyword: string): unknown => ownMember(place.raw, keyword);
+  const [first, rest] = place.resource.draft === 2020 ? [part("prefixItems"), part("items")]
+    : Array.isArray(part("items")) ? [part("items"), part("additionalItems")] : [[], part("items")];
+  const checks = listChecks(first, place);
+  const others = rest === undefined ? acceptIt
+    : childCheck(rest, place, "", `no more than ${countNoun(checks.length, "item")}`);
+  return (value, run, depth) => {
+    if (!Array.isArray(value)) return true;
+    if (run.issues !== undefined || run.seen !== undefined) {
+      return checkChildren(value, run, depth, (index) =>
+        checks[Number(index)] ?? (rest === undefined ? undefined : others));
+    }
+    spendSteps(run, 1, depth);
+    return value.every((item, index) => (checks[index] ?? others)(item, run, depth + 1));
+  };
+}
+function containsCheck(raw: unknown, place: SchemaPlace): SchemaCheck {
+  const check = childCheck(raw, place);
+  const limits = place.resource.draft === 2020 ? place.raw : {};
+  const least = Number(ownMember(limits, "minContains") ?? 1);
+  const most = Number(ownMember(limits, "maxContains") ?? Infinity);
+  return (value, run, depth) => {
+    if (!Array.isArray(value)) return true;
+    const found = Object.keys(value).filter((key) =>
+      doesFit(check, ownMember(value, key), { ...run, seen: undefined }, depth + 1));
+    for (const key of found) run.seen?.add(key);
+    return (found.length >= least && found.length <= most) ||
+      failCheck(run, `${least} or more items, at most ${most}, that fit "contains"`, value);
+  };
+}
+const unevaluatedCheck = (isKind: (value: unknown) => value is object): SchemaKeyword =>
+  withChild((check) => (value, run, depth) => !isKind(value) ||
+    checkChildren(value, run, depth, (key) => run.seen?.has(key) ? undefined : check));
+const choiceCheck = (most: number): SchemaKeyword => (raw, place) => {
+  const branches = listChecks(raw, place);
+  const words = `${most === 1 ? "just " : ""}one of ${countNoun(branches.length, "alternative")}`;
+  return (value, run, depth) => {
+    const fits = (branch: SchemaCheck): boolean => doesFit(branch, value, run, depth);
+    const found = most > 1 && run.seen === undefined ? Number(branches.some(fits))
+      : branches.filter(fits).length;
+    if (found > 0 && found <= most) return true;
+    const reasons = run.issues && branches.map((branch, index) => {
+      const issues: SchemaIssue[] = [];
+      const [first] = branch(value, { ...run, issues }, depth) ? [] : issues;
+      return `${index + 1}: ${first ? `${first.path} ${first.message}`.trim() : "fits"}`;
+    });
+    return failCheck(run, `${words} (${clipText(`${reasons?.join("; ")}`, 500)})`, value);
+  };
+};
+const dependentsCheck = (): SchemaKeyword => (raw, place) => checkAll(
+  Object.entries(raw ?? {}).map(([name, needs]) => {
+    const check = Array.isArray(needs) ? requireNames(needs, `which "${name}" needs`)
+      : childCheck(needs, place, `/${name}`);
+    return (value, run, depth) => !isJsonMap(value) || ownMember(value, name) === undefined ||
+      check(value, run, depth);
+  }), true);
+function conditionCheck(raw: unknown, place: SchemaPlace): SchemaCheck {
+  const test = childCheck(raw, place);
+  const yes = childCheck(ownMember(place.raw, "then") ?? true, place);
+  const no = childCheck(ownMember(place.raw, "else") ?? true, place);
+  return (value, run, depth) => (doesFit(test, value, run, depth) ? yes : no)(value, run, depth);
+}
+// What a keyword holds: the words tell the kind, and where to look for schemas.
+const hasShape = (value: unknown, words: string): boolean => words.startsWith("a map")
+  ? isJsonMap(value) : words.startsWith("a list") ? Array.isArray(value)
+  : /number|count/.test(words) ? typeof value === "number"
+  : /string|name/.test(words) ? typeof value === "string" : true;
+type KeywordRow = readonly [shape: string, compile?: SchemaKeyword | undefined];
+const within = (
+  words: string, noun: string, fits: (it: unknown, limit: number) => boolean,
+): KeywordRow => [noun === "" ? "a number" : "a count", (raw) => {
+  const limit = Number(raw);
+  const expected = `${words} ${noun === "" ? limit : countNoun(limit, noun)}`;
+  return (value, run) => fits(value, limit) || failCheck(run, expected, value);
+}];
+const schemaKeywords: Record<string, KeywordRow> = {
+  $id: ["a string"], $anchor: ["a name"], $dynamicAnchor: ["a name"], contentSchema: ["a schema"],
+  $defs: ["a map of schemas"], definitions: ["a map of schemas"], additionalItems: ["a schema"],
+  then: ["a schema"], else: ["a schema"], minContains: ["a count"], maxContains: ["a count"],
+  $ref: ["a string", (ref, place) => followReference(resolveReference(ref, place))],
+  $dynamicRef: ["a string", (ref, place) =>
+    followReference(resolveReference(ref, place), `${ref}`.replace(/^.*#/s, ""))],
+  type: ["a type", typeCheck], const: ["a value", (raw) => valuesCheck([raw])],
+  enum: ["a list of values", valuesCheck],
+  maximum: within("at most", "", (it, n) => typeof it !== "number" || it <= n),
+  exclusiveMaximum: within("less than", "", (it, n) => typeof it !== "number" || it < n),
+  minimum: within("at least", "", (it, n) => typeof it !== "number" || it >= n),
+  exclusiveMinimum: within("more than", "", (it, n) => typeof it !== "number" || it > n),
+  multipleOf: within("a multiple of", "", (it, n) => typeof it !== "number" || isMultipleOf(it, n)),
+  maxLength: within("at most", "character", (it, n) =>
+    typeof it !== "string" || it.length <= n || [...it].length <= n),
+  minLength: within("at least", "character", (it, n) =>
+    typeof it !== "string" || it.length >= 2 * n || [...it].length >= n),
+  maxItems: within("at most", "item", (it, n) => !Array.isArray(it) || it.length <= n),
+  minItems: within("at least", "item", (it, n) => !Array.isArray(it) || it.length >= n),
+  maxProperties: within("at most", "property", (it, n) =>
+    !isJsonMap(it) || Object.keys(it).length <= n),
+  minProperties: within("at least", "property", (it, n) =>
+    !isJsonMap(it) || Object.keys(it).length >= n),
+  pattern: ["a string", (raw, { resource }) => {
+    const matches = resource.options.patterns(`${raw}`);
+    return (value, run) => typeof value !== "string" || matches(value, (n) => spendSteps(run, n)) ||
+      failCheck(run, `a string that matches ${raw}`, value);
+  }],
+  format: ["a string", (raw, { resource: { options: { formats } } }) => {
+    const fits = Object.hasOwn(formats, `${raw}`) ? formats[`${raw}`] : undefined;
+    return fits && ((value, run) => typeof value !== "string" || fits(value) ||
+      failCheck(run, `a string in the format ${raw}`, value));
+  }],
+  uniqueItems: ["true or false", (raw) => (value, run) => raw !== true || !Array.isArray(value) ||
+    new Set(value.map((item) => canonicalJson(item, run))).size === value.length ||
+    failCheck(run, "items that all differ", value)],
+  required: ["a list of strings", membersCheck], properties: ["a map of schemas", membersCheck],
+  patternProperties: ["a map of schemas", membersCheck],
+  additionalProperties: ["a schema", membersCheck],
+  propertyNames: ["a schema", withChild((check) => (value, run, depth) => !isJsonMap(value) ||
+    Object.keys(value).every((name) => check(name, run, depth + 1)))],
+  dependentRequired: ["a map of lists", dependentsCheck()],
+  dependentSchemas: ["a map of schemas", dependentsCheck()],
+  dependencies: ["a map of schemas", dependentsCheck()],
+  prefixItems: ["a list of schemas", itemsCheck], items: ["a schema", itemsCheck],
+  contains: ["a schema", containsCheck], if: ["a schema", conditionCheck],
+  allOf: ["a list of schemas", (raw, place) => checkAll(listChecks(raw, place), true)],
+  anyOf: ["a list of schemas", choiceCheck(Infinity)], oneOf: ["a list of schemas", choiceCheck(1)],
+  not: ["a schema", withChild((check) => (value, run, depth) =>
+    !doesFit(check, value, run, depth) || failCheck(run, "a value outside `not`", value))],
+  unevaluatedItems: ["a schema", unevaluatedCheck(Array.isArray)],
+  unevaluatedProperties: ["a schema", unevaluatedCheck(isJsonMap)],
+};
+const newIn2020 = /^(?:\$defs|\$anchor|\$dyna|prefixI|contentS|dependent|unevaluated|m..Contains)/;
+function findKeyword(name: string, { draft, lacks }: SchemaResource): [string, ...KeywordRow] {
+  const [shape, compile] = (Object.hasOwn(schemaKeywords, name) && schemaKeywords[name]) || [""];
+  const vocabulary = /^unevaluated/.exec(name)?.[0] ?? (/^\$|^format$/.test(name) ? "core"
+    : shape.includes("schema") ? "applicator" : "validation");
+  const isKnown = !lacks.includes(vocabulary) && !(draft === 7 && newIn2020.test(name));
+  return isKnown ? [vocabulary, shape, compile] : ["", ""];
+}
+/** Prepares a schema, or throws an Error that says why not. The check never throws. */
+export function compileSchema(
+  schema: unknown, options: SchemaOptions = {},
+): (value: unknown) => SchemaIssue[] | undefined {
+  const settled: Required<SchemaOptions> = { documents: {}, formats: {}, patterns: plainPattern,
+    maxDepth: 128, maxSubschemas: 10_000, maxIssues: 10, maxSteps: 10_000_000, ...options };
+  const base: SchemaResource = { uri: "schema:/", draft: 2020, lacks: [], options: settled,
+    anchors: new Map(), places: new Map(), names: new Map() };
+  const root = placeSchema(schema, openResource(base.uri, schema, base), "#");
+  const check = compilePlace(root);
+  for (const place of base.places.values()) compilePlace(place);
+  const quiet: SchemaRun = { options: settled, budget: { steps: 0 }, references: 0,
+    issues: undefined, seen: undefined, scope: [root.resource] };
+  return (value) => {
+    quiet.budget.steps = settled.maxSteps;
+    try {
+      if (check(value, quiet, 0)) return undefined;
+      const issues: SchemaIssue[] = [];
+      check(value, { ...quiet, issues }, 0);
+      return issues.slice(0, settled.maxIssues);
+    } catch (error) {   // a bound was passed, or a getter threw
+      const reason = error instanceof Error ? error.message : "it throws";
+      return [{ path: "", message: `expected a value that can be checked, but ${reason}` }];
+    }
+  };
+}
+// #endregion
+// #region 20. Node, Bun, Deno
+// uses handlers texts-and-lanes channels stdio http-requests http-server ·
+//   spec basic/transports/stdio
+//
+// The web's own shapes stop short of sockets and processes; here are the few
+// lines that reach them. Built-ins are fetched when they are called for, under
+// a name put together at run time, so that browsers, workers and bundlers that
+// know no node: module can still load this file.
+//
+//   await listen(handler, 3100)  ->  { url: "http://127.0.0.1:3100/mcp", .. }
+
+// Node's modules differ by runtime and version, so they are typed where used.
+export const node = <T>(name: string): Promise<T> => import(`node:${name}`) as Promise<T>;
+
+interface Emitter { on(event: string, listener: (...args: unknown[]) => void): unknown }
+interface Output extends Emitter { write(text: string): boolean }
+interface Process { stdin: AsyncIterable<Uint8Array>; stdout: Output; exit(code?: number): never }
+interface DenoNamespace {
+  stdout: { writable: WritableStream<Uint8Array> };
+  serve(options: object, handler: (request: Request) => Promise<Response>): {
+    addr: { port: number }; shutdown(): Promise<void> };
+}
+interface BunNamespace {
+  serve(options: object): { port: number; stop(force?: boolean): Promise<void> };
+}
+/** The global of that name, where the runtime has it. */
+const runtime = <T>(name: string): T | undefined =>
+  (globalThis as unknown as Record<string, T | undefined>)[name];
+
+/** Writes to a Node stream; the promise is there while its buffer is full. */
+export function nodeWriter(output: Output): Pipe["write"] {
+  let broken: unknown;
+  const drained = gate();
+  output.on("drain", drained.open);
+  output.on("error", (error) => { // EPIPE: the reader has left
+    broken = error;
+    drained.open();
+  });
+  output.on("close", () => {
+    broken ??= new Error("the stream is closed");
+    drained.open();
+  });
+  return (text) => {
+    if (broken !== undefined) throw broken;
+    return output.write(text) ? undefined : drained.wait();
+  };
+}
+
+/** This process's own stdin and stdout. */
+export function stdioPipe(): Pipe {
+  const { stdin, stdout } = runtime<Process>("process") ?? { stdin: undefined, stdout: undefined };
+  if (stdin === undefined) throw new TransportError("usage", "this runtime has no stdin");
+  const deno = runtime<DenoNamespace>("Deno");
+  if (deno === undefined) return { readable: stdin, write: nodeWriter(stdout) };
+  // Deno's process.stdout blocks when the reader is behind; this one waits.
+  const writer = deno.stdout.writable.getWriter();
+  const encoder = new TextEncoder();
+  return { readable: stdin, write: (text) => writer.write(encoder.encode(text)) };
+}
+
+export interface ListenOptions { host?: string; path?: string }
+export interface Listening { url: string; close(): Promise<void> }
+
+interface NodeRequest extends Emitter {
+  method?: string | undefined;
+  url?: string | undefined;
+  headers: Record<string, string | string[] | undefined>;
+  readonly complete: boolean;
+  destroy(): unknown;
+}
+interface NodeResponse extends Output {
+  writeHead(status: number, headers: Record<string, string | number>): unknown;
+  flushHeaders(): void;
+  end(text?: string, done?: () => void): unknown;
+  readonly destroyed: boolean;
+  readonly writableFinished: boolean;
+  readonly writableLength: number;
+}
+interface NodeServer extends Emitter {
+  listen(port: number, host: string): unknown;
+  address(): { port: number };
+  close(done: () => void): unknown;
+  closeIdleConnections(): void;
+  closeAllConnections(): void;
+  keepAliveTimeout: number;
+}
+
+/** The body of a Node request; undefined past the limit, after which nothing is kept. */
+function nodeBody(request: NodeRequest, limit: number): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    let chunks: Uint8Array[] = [];
+    let size = 0;
+    request.on("data", (data) => {
+      const chunk = data as Uint8Array; // no encoding was set
+      size += chunk.length;
+      if (size <= limit) chunks.push(chunk);
+      else {
+        chunks = [];
+        resolve(undefined);
+      }
+    });
+    request.on("end", () => resolve(utf8.decode(joinBytes(chunks))));
+    request.on("close", () => {
+      if (!request.complete) reject(new TransportError("closed", "the body broke off"));
+    });
+  });
+}
+
+const notFound = (path: string): HttpReply => ({ status: 404,
+  headers: { "Content-Type": "text/plain" },
+  body: `Nothing is served here. The MCP endpoint is ${path}\n` });
+
+const byteLength = (text: string): number =>
+  runtime<{ byteLength(text: string): number }>("Buffer")?.byteLength(text) ??
+  new TextEncoder().encode(text).length;
+
+/** A listener for node:http, also inside a server of your own. Without path it answers at any. */
+export function nodeListener(handle: HttpHandler, path?: string):
+  (request: NodeRequest, response: NodeResponse) => void {
+  const answer = (request: NodeRequest, response: NodeResponse) => handle({
+    method: request.method ?? "",
+    header(name) {
+      const value = request.headers[name];
+      return value === undefined ? null : Array.isArray(value) ? value.join(", ") : value;
+    },
+    text: (limit) => nodeBody(request, limit),
+    // Not the request's "close": that one fires as soon as the body is read.
+    onClose: (listener) => response.destroyed ? listener()
+      : void response.on("close", () => response.writableFinished || listener()),
+  });
+  const ignore = () => {};
+  return (request, response) => {
+    response.on("error", ignore); // the reader has left; "close" follows and tells the lane
+    // A target is a path, or a URL whose host counts for nothing (RFC 9112).
+    const target = request.url?.replace(/^https?:\/\/[^/]*/i, "").split("?", 1)[0];
+    const elsewhere = path !== undefined && target !== path;
+    const replied = elsewhere ? Promise.resolve(notFound(path)) : answer(request, response);
+    const failed = (error: unknown) => refusal(500, error);
+    void replied.catch(failed).then(({ status, headers, body, stream }) => {
+      if (stream !== undefined) {
+        response.writeHead(status, headers);
+        response.flushHeaders();
+        const write = nodeWriter(response);
+        stream({ write, close: () => response.end(), queued: () => response.writableLength });
+      } else if (status === 413) { // the rest of the body is not worth reading
+        response.writeHead(status, { ...headers, Connection: "close" });
+        response.end(body, () => request.destroy());
+      } else {
+        const length = status === 204 ? {} : { "Content-Length": byteLength(body ?? "") };
+        response.writeHead(status, { ...headers, ...length });
+        response.end(body); // its length given, it leaves in one piece
+      }
+    });
+  };
+}
+
+export interface ListenOptions {
+  /** The address to bind; 127.0.0.1, which only this machine reaches. */
+  host?: string;
+  path?: string;
+}
+export interface Listening { url: string; close(): Promise<void> }
+
+/** Serves HTTP on a port; 0 finds a free one. Throws TransportError "in-use". */
+export async function listen(handle: HttpHandler, port: number,
+  { host = "127.0.0.1", path = "/mcp" }: ListenOptions = {}): Promise<Listening> {
+  // Deno aborts a request's signal at its normal end too, and warns of it.
+  const web = webHandler(handle, runtime("Deno") === undefined);
+  const routed = async (request: Request) => {
+    if (new URL(request.url).pathname === path) return web(request);
+    const { body = "", ...init } = notFound(path);
+    return new Response(body, init);
+  };
+  const at = (bound: number) => `http://${host.includes(":") ? `[${host}]` : host}:${bound}${path}`;
+  try {
+    const bun = runtime<BunNamespace>("Bun")?.serve({ port, hostname: host, fetch: routed,
+      idleTimeout: 0 }); // else Bun cuts a stream that is silent for ten seconds
+    if (bun !== undefined) return { url: at(bun.port), close: () => bun.stop(true) };
+    const hurry = new AbortController();
+    const deno = runtime<DenoNamespace>("Deno")?.serve(
+      { port, hostname: host, onListen() {}, signal: hurry.signal }, routed);
+    if (deno !== undefined) {
+      const close = () => endsWithin(500, deno.shutdown()).then(() => hurry.abort());
+      return { url: at(deno.addr.port), close };
+    }
+    return await listenOnNode(nodeListener(handle, path), port, host, at);
+  } catch (cause) {
+    if ((cause as { code?: string }).code !== "EADDRINUSE") throw cause;
+    const why = `Port ${port} on ${host} is taken. Choose another, or 0 for a free one.`;
+    throw new TransportError("in-use", why, { cause });
+  }
+}
+async function listenOnNode(listener: ReturnType<typeof nodeListener>, port: number, host: string,
+  at: (port: number) => string): Promise<Listening> {
+  const { createServer } = await node<{ createServer(listener: unknown): NodeServer }>("http");
+  const server = createServer(listener);
+  server.keepAliveTimeout = 65_000; // longer than clients keep a connection, so they close first
+  await new Promise<void>((resolve, reject) => {
+    server.on("listening", () => resolve());
+    server.on("error", reject);
+    server.listen(port, host);
+  });
+  return { url: at(server.address().port), close: () => new Promise((resolve) => {
+    const hurry = setTimeout(() => server.closeAllConnections(), 500);
+    server.close(() => {
+      clearTimeout(hurry);
+      resolve();
+    });
+    server.closeIdleConnections();
+  }) };
+}
+
+/** Serves stdio until stdin ends, then ends the process: a timer of a tool must not keep it. */
+export async function serveProcess(exchange: Exchange, options: ServeOptions = {}): Promise<void> {
+  await serveLines(exchange, stdioPipe(), options);
+  runtime<Process>("process")?.exit(0);
+}
+// #endregion
+
+// #region 21. Child processes
+// uses handlers texts-and-lanes stdio node-bun-deno · spec basic/transports/stdio#shutdown
+//
+// A client on stdio owns its server: it starts the process, keeps its stderr
+// flowing, and ends it. Ending is polite first (end of input), then firm
+// (SIGTERM), then final (SIGKILL), and meant for the whole process group: a
+// launcher such as npx dies easily and leaves the server behind.
+//
+//   close stdin, wait -> SIGTERM, wait -> SIGKILL
+
+export interface SpawnOptions {
+  cwd?: string;
+  /** Variables to add to this process's own. */
+  env?: Record<string, string>;
+  /** Gets what the server writes to stderr, which says nothing about success. */
+  onStderr?: (text: string) => void;
+  /** Milliseconds between the steps of ending the process; 2,000. */
+  graceMs?: number;
+}
+export interface Connection {
+  exchange: Exchange;
+  /** Ends the server; resolves when its processes are gone. */
+  close(): Promise<void>;
+  /** Resolves when no further call can be answered. */
+  closed: Promise<void>;
+}
+interface Child extends Emitter {
+  pid?: number;
+  exitCode: number | null;
+  signalCode: string | null;
+  stdin: Output & { end(): void };
+  stdout: AsyncIterable<Uint8Array> & { destroy(): void };
+  stderr: Emitter & { setEncoding(encoding: string): void };
+  unref(): void;
+}
+
+/**
+ * A command line for cmd.exe, which alone runs .cmd files like npx on Windows. Each word is in
+ * quotes, so that nothing in it is an operator however often it is read; "" is a quote to the
+ * program and leaves cmd.exe inside; %cd:~,% is the empty string, and keeps a % from a name.
+ */
+export function windowsCommandLine(command: readonly string[]): string {
+  if (command.some((word) => /[\r\n\0]/.test(word))) throw new Error("a word with a line end");
+  return command.map((word) => `"${word.replace(/(\\*)("|$)/g, '$1$1$2$2')
+    .replace(/%/g, "%%cd:~,%")}"`).join(" ");
+}
+
+interface ChildProcesses {
+  spawn(file: string, args: readonly string[], options?: object): Child;
+}
+interface ProcessModule {
+  env: Record<string, string>;
+  platform: string;
+  kill(pid: number, signal: string | 0): true;
+}
+
+async function startChild(command: readonly string[], { cwd, env }: SpawnOptions): Promise<Child> {
+  const { spawn } = await node<ChildProcesses>("child_process");
+  const { env: ours, platform } = await node<ProcessModule>("process");
+  let own = {};
+  try {
+    own = { ...ours };
+  } catch {
+    // Deno without --allow-env: the child gets what is given here, no more.
+  }
+  const [file = "", ...args] = command;
+  const windows = platform === "win32";
+  const options = { cwd, stdio: "pipe", windowsHide: true, detached: !windows,
+    env: { ...own, ...env } };
+  const run = () => windows && !/\.exe$/i.test(file)
+    ? spawn("cmd.exe", ["/d", "/e:ON", "/v:OFF", "/s", "/c", `"${windowsCommandLine(command)}"`],
+      { ...options, windowsVerbatimArguments: true })
+    : spawn(file, args, options);
+  const started = new Promise<Child>((resolve, reject) => {
+    const child = run(); // throws where a word has a zero byte
+    child.on("spawn", () => resolve(child));
+    child.on("error", reject);
+  });
+  return started.catch((cause: Error & { code?: string }) => {
+    const missing = `no such command${cwd === undefined ? "" : `, or no folder ${cwd}`} (ENOENT)`;
+    const why = cause.code === "ENOENT" ? missing : cause.code ?? cause.message;
+    const message = `Cannot run ${JSON.stringify(file)}: ${why}`;
+    throw new TransportError("unreachable", message, { cause });
+  });
+}
+
+/** Signals to a whole process group; says whether anybody was left to get it. */
+async function groupOf(child: Child): Promise<(signal: string | 0) => boolean> {
+  const { kill, platform } = await node<ProcessModule>("process");
+  const { pid = 0 } = child;
+  if (platform === "win32") {
+    const { spawn } = await node<ChildProcesses>("child_process");
+    return (signal) => {
+      if (child.exitCode !== null || child.signalCode !== null) return false;
+      if (signal !== 0) spawn("taskkill", ["/pid", String(pid), "/t", "/f"]).on("error", () => {});
+      return true;
+    };
+  }
+  return (signal) => {
+    try {
+      return kill(-pid, signal);
+    } catch {
+      return false; // ESRCH: all of them are gone
+    }
+  };
+}
+
+/** Starts a server and connects to it. Throws TransportError "unreachable". */
+export async function spawnServer(command: readonly string[],
+  options: SpawnOptions & ConnectLinesOptions = {}): Promise<Connection> {
+  const { onStderr = () => {}, graceMs = 2_000 } = options;
+  const child = await startChild(command, options);
+  const signalGroup = await groupOf(child);
+  const exited = new Promise<void>((resolve) => child.on("exit", () => resolve()));
+  let lastWords = "";
+  child.stderr.setEncoding("utf8");
+  child.stderr.on("data", (text) => { // always read: a full pipe would stop the server
+    lastWords = (lastWords + text).slice(-2_000);
+    onStderr(String(text));
+  });
+  // A grandchild may hold stdout open: what is on its way gets a moment.
+  void exited.then(() => endsWithin(200, reading.closed)).then(() => child.stdout.destroy());
+  const farewell = async () => {
+    await endsWithin(500, exited);
+    const how = child.signalCode !== null ? `was ended by ${child.signalCode}`
+      : child.exitCode !== null ? `ended with exit code ${child.exitCode}` : "closed its stdout";
+    const words = lastWords.replace(/[\0-\x08\x0b-\x1f\x7f-\x9f]/g, "").trim().slice(-500);
+    const said = words === "" ? "" : ` Its last words: ${words}`;
+    return new TransportError("closed", `The server ${how}.${said}`);
+  };
+  const reading = connectLines(
+    { readable: child.stdout, write: nodeWriter(child.stdin) }, { ...options, farewell });
+
+  async function end(): Promise<void> {
+    child.stdin.end();
+    for (const signal of ["SIGTERM", "SIGKILL"]) {
+      if (await endsWithin(graceMs, exited)) break;
+      signalGroup(signal);
+    }
+    await exited;
+    // What the server itself left running gets a moment too.
+    let left = signalGroup("SIGTERM");
+    for (let waited = 0; left && waited < 250; waited += 25) {
+      await delay(25);
+      left = signalGroup(0);
+    }
+    if (left) signalGroup("SIGKILL");
+    await closed;
+  }
+  const { exchange, closed } = reading;
+  let ending: Promise<void> | undefined;
+  return { exchange, closed, close: () => (ending ??= end()) };
+}
+
+const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+export interface RestartOptions {
+  /** Crashes in a row after which it is left alone; 5. */
+  tries?: number;
+  /** Milliseconds before the first restart, doubled at each crash; 250. */
+  delayMs?: number;
+}
+/** Restarts a server that ended unasked. Calls in flight are lost, later ones wait for it. */
+export async function keepRunning(start: () => Promise<Connection>,
+  { tries = 5, delayMs = 250 }: RestartOptions = {}): Promise<Connection> {
+  let crashes = 0;
+  let stopped = false;
+  let finish = () => {};
+  const closed = new Promise<void>((resolve) => (finish = resolve));
+  let last = await start();
+  async function again(): Promise<Connection> {
+    if (++crashes > tries) {
+      finish();
+      const why = `The server ended ${crashes} times in a row and is left alone.`;
+      throw new TransportError("closed", why);
+    }
+    await last.close(); // it can answer no more, but may still run
+    await endsWithin(delayMs * 2 ** (crashes - 1), closed);
+    if (stopped) throw new TransportError("closed", "The connection is closed.");
+    return start().then(watch, again);
+  }
+  function watch(connection: Connection): Connection {
+    last = connection;
+    void connection.closed.then(() => {
+      if (stopped) return;
+      current = again();
+      current.catch(() => {}); // whoever calls next gets to know
+    });
+    return connection;
+  }
+  // SHOULD: it is started again (spec basic/transports/stdio#unexpected-termination)
+  let current: Promise<Connection> = Promise.resolve(watch(last));
+  return {
+    closed,
+    async exchange(request, lane) {
+      const response = await (await current).exchange(request, lane);
+      crashes = 0;
+      return response;
+    },
+    async close() {
+      stopped = true;
+      finish();
+      await current.then((connection) => connection.close(), () => {});
+    },
+  };
+}
+// #endregion
+
+// #region 22. The front door
+// uses everything
+//
+// All of the above, put together for people who just want a server or a client.
+//
+//   const app = server({ name: "hello", version: "1.0.0", tools: [add] });
+//   app.stdio();   app.listen(3100);   export default { fetch: app.fetch };
+//
+//   const { client } = await open(["node", "server.mjs"]); // or a URL
+//   await client.call("tools/call", { name: "echo", arguments: {} });
+
+export interface ServerOptions<S extends readonly unknown[] = []>
+  extends Implementation, AssembleOptions, Omit<ToolsOptions, "compile" | "report"> {
+  /** Tools; the argument types of a handler follow from its schema. */
+  tools?: { [I in keyof S]: ToolDefinition<S[I]> };
+  /** Whatever else the server offers. */
+  features?: readonly Feature[];
+  http?: Omit<HttpOptions, "mirrors" | "notifications" | "report">;
+}
+export interface Server extends Assembly {
+  /** What was said of HTTP in the options. */
+  http: HttpOptions;
+  /** For workers and frameworks: answers a web Request to the endpoint. */
+  fetch: (request: Request) => Promise<Response>;
+  /** The same for nodeListener(). */
+  handle: HttpHandler;
+  /** Serves stdin and stdout, then ends the process. Write nothing else to stdout. */
+  stdio(): Promise<void>;
+  listen(port: number, options?: ListenOptions): Promise<Listening>;
+}
+
+/** A server of tools and other features, on every transport. */
+export function server<const S extends readonly unknown[] = []>(
+  options: ServerOptions<S>): Server {
+  const { tools: definitions, features = [], instructions, wrappers, http = {}, visible, maskErrors,
+    report = (error: unknown) => console.error(error), ...info } = options;
+  const offered = definitions === undefined ? [] : [tools(
+    definitions as unknown as readonly ToolDefinition[], // arguments are checked against the schema
+    { compile: compileSchema, report: (error) => report(error, "tools/call"),
+      ...(visible && { visible }), ...(maskErrors && { maskErrors }) })];
+  const assembly = assemble(info, [...offered, ...features],
+    { report, ...(wrappers && { wrappers }), ...(instructions !== undefined && { instructions }) });
+  const { exchange, mirrors, notifications } = assembly;
+  const settings = { notifications, report: (error: unknown) => report(error, "") };
+  const handler = (more: HttpOptions = {}) =>
+    serveHttp(exchange, { ...more, ...http, ...settings, mirrors });
+  return {
+    ...assembly,
+    http,
+    handle: handler(),
+    fetch: webHandler(handler(), runtime("Deno") === undefined),
+    stdio: () => serveProcess(exchange, settings),
+    listen(port, listening = {}) {
+      const { host = "127.0.0.1" } = listening;
+      const loopbackOnly = /^(127\.|localhost$|::1$)/.test(host);
+      return listen(handler({ loopbackOnly }), port, listening);
+    },
+  };
+}
+
+export interface OpenOptions extends ClientOptions, SpawnOptions, HttpClientOptions,
+  Pick<ConnectLinesOptions, "onLine"> { restart?: RestartOptions }
+/** Connects to a server: an http(s) URL, or the command that starts one. */
+export async function open(target: string | readonly string[], options: OpenOptions = {}):
+  Promise<{ client: Client; connection: Connection }> {
+  const warn = options.warn ?? (() => {});
+  const spawning = { ...options, warn: (fault: TransportError) => warn(fault.message) };
+  const start = () => spawnServer(target as readonly string[], spawning);
+  const connection: Connection = typeof target === "string"
+    ? { exchange: connectHttp(target, options), closed: new Promise(() => {}), async close() {} }
+    : options.restart === undefined ? await start() : await keepRunning(start, options.restart);
+  return { client: connect(connection.exchange, options), connection };
+}
+// #endregion
+
+// Built by now: whole programs, on any runtime.
+// Shown by examples/03-hello.ts and examples/04-client.ts.
+
+// ---- cut here when you copy the file ---------------------------------------
+
+// #region 23. The demo server
+// uses messages texts-and-lanes results the-front-door · spec server/tools
+//
+// Something to talk to: tools that work, that fail, that take their time. It
+// knows nothing of bytes, and is what a server of your own looks like.
+//
+//   → {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":
+//     "calculator","arguments":{"operation":"divide","a":1,"b":0},
+//     "_meta":{..}}}
+//   ← {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[
+//     {"type":"text","text":"Division by zero"}],"isError":true,"_meta":{..}}}
+
+/** `note` gets a sentence when a caller gives up. */
+export interface DemoOptions { note?: (text: string) => void; report?: (error: unknown) => void }
+/** Who speaks below the cut, as server and as client. */
+export const SELF: Implementation = { name: "mcp-raw", version: "0.1.0" };
+
+function calculate(operation: string, a: number, b: number): CallToolResult {
+  if (operation === "divide" && b === 0) return toolError("Division by zero");
+  const [sign, value] = operation === "add" ? ["+", a + b]
+    : operation === "subtract" ? ["-", a - b]
+    : operation === "multiply" ? ["*", a * b] : ["/", a / b];
+  return text(`${a} ${sign} ${b} = ${value}`);
+}
+
+/** Waits, but no longer than the caller does. */
+const sleep = (ms: number, signal: AbortSignal) => new Promise<void>((resolve) => {
+  const wake = () => {
+    clearTimeout(timer);
+    resolve();
+  };
+  const timer = setTimeout(wake, signal.aborted ? 0 : ms);
+  signal.addEventListener("abort", wake);
+});
+
+// A chessboard of 8 by 8 pixels.
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAIAQAAAADsdIMmAAAADklEQVR42mMIZVjFgIQBHpwD/" +
+  "XAVyZAAAAAASUVORK5CYII=";
+
+/** The server of `serve` and `demo`. */
+export function demoServer({ note = () => {}, report = () => {} }: DemoOptions = {}): Server {
+  const number = { type: "number" } as const;
+  const type = "object"; // of all arguments
+  const nothing = { type, properties: {}, additionalProperties: false } as const;
+  const numbers = { type, properties: { a: number, b: number }, required: ["a", "b"] } as const;
+  return server({ ...SELF, report, instructions: "A server to try MCP on.", tools: [
+    { name: "get_current_time", description: "The time now, in UTC", inputSchema: nothing,
+      handler: () => text(new Date().toISOString()) },
+    { name: "echo", description: "Gives back the text", inputSchema:
+        { type, properties: { text: { type: "string" } }, required: ["text"] },
+      handler: (given) => text(given.text) },
+    { name: "add", description: "Adds two numbers", inputSchema: numbers,
+      handler: ({ a, b }) => text(`${a + b}`) },
+    { name: "calculator", description: "Calculates with two numbers", inputSchema:
+        { type, required: ["operation", "a", "b"], properties: { a: number, b: number,
+          operation: { type: "string", enum: ["add", "subtract", "multiply", "divide"] } } },
+      handler: ({ operation, a, b }) => calculate(operation, a, b) },
+    { name: "divide", description: "Divides, for programs too", inputSchema: numbers,
+      outputSchema: { type, properties: { quotient: number, remainder: number } },
+      handler: ({ a, b }) => b === 0 ? toolError("Division by zero")
+        : structured({ quotient: Math.trunc(a / b), remainder: a % b }) },
+    { name: "sleep", description: "Waits, unless it is cancelled", inputSchema:
+        { type, required: ["ms"], properties: { label: { type: "string" },
+          ms: { type: "integer", minimum: 0, maximum: 600_000 } } },
+      async handler({ ms, label = "" }, { lane }) {
+        await sleep(Number(ms), lane.signal);
+        if (!lane.signal.aborted) return text(`Slept ${ms} ms`);
+        note(`sleep ${label}${label && " "}aborted: ${abortReason(lane.signal).message}`);
+        return toolError("aborted");
+      } },
+    { name: "picture", description: "A very small picture", inputSchema: nothing,
+      handler: () => blocks({ type: "image", data: PNG, mimeType: "image/png" }) },
+  ] });
+}
+// #endregion
+
+// #region 24. The wire log
+// uses messages errors-and-parsing texts-and-lanes server-sent-events · spec basic#messages
+//
+// What crosses the wire, for people: each message under a line that says what
+// it is, in lines that joined are its exact bytes, with a word of explanation
+// the first time that something is seen.
+//
+//   #5  +   6ms  C->S  request      id=3 tools/call add               284 B
+//     | {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"add",
+//     | "arguments":{"a":2,"b":3},"_meta":{..same 3 keys as #1..}}}\n
+//
+// A line breaks only after `,` `{` `[`. What _meta repeats is folded, under a
+// mark that no JSON contains; what would steer a terminal is escaped.
+
+/** One thing that crossed the wire. */
+export interface WireEntry {
+  seq: number;
+  ms: number; // since the first
+  direction: "C->S" | "S->C";
+  /** The bytes as text: a line with its newline, a body, an event of a stream. */
+  text: string;
+  frame: "line" | "body" | "event";
+  head?: readonly string[]; // of HTTP: the first line, then the headers
+  what?: string; // happened, when nothing was said
+}
+export interface WireLogOptions { columns?: number; color?: boolean }
+export interface ColorWish { NO_COLOR?: string; FORCE_COLOR?: string }
+
+const WIDE = new RegExp("[\\u1100-\\u115f\\u2e80-\\u303e\\u3041-\\ua4cf\\ua960-\\ua97f\\uac00-" +
+  "\\ud7a3\\uf900-\\ufaff\\ufe30-\\ufe6f\\uff00-\\uff60\\uffe0-\\uffe6\\u{1f300}-\\u{1f64f}" +
+  "\\u{1f680}-\\u{1f6ff}\\u{1f900}-\\u{1f9ff}\\u{20000}-\\u{3fffd}]", "gu");
+/** The columns that a text takes on a terminal: "an" -> 2, "漢字" -> 4 */
+export const columnsOf = (text: string): number =>
+  [...text.replace(/[\p{Mn}\p{Me}\u200b-\u200f]/gu, "").replace(WIDE, "..")].length;
+/** Without the characters that steer a terminal or turn its reading direction. */
+export const printable = (text: string): string =>
+  text.replace(/[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, (char) =>
+    ({ "\n": "\\n", "\r": "\\r", "\t": "\\t" })[char] ??
+    `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+/** Lines of a width that joined give the text, broken after `,` `{` `[` alone. */
+export function breakText(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const piece of text.split(/(?<=[,{[])/)) {
+    if (line !== "" && columnsOf(line) + columnsOf(piece) > width) {
+      lines.push(line);
+      line = "";
+    }
+    line += piece;
+  }
+  return [...lines, line];
+}
+
+/** Where the members of _meta stand in the text of a message. */
+function metaMembers(text: string): [from: number, to: number][] {
+  const members: [number, number][] = [];
+  let [depth, before, from] = [0, "", -1];
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\],]/g)) {
+    const opens = token === "{" || token === "[";
+    if (opens) depth++;
+    if (opens && depth === 3 && before === '"_meta"') from = index + 1;
+    if (/^[}\],]$/.test(token) && depth === 3 && from !== -1) {
+      members.push([from, index]);
+      from = token === "," ? index + 1 : -1;
+    }
+    if (token === "}" || token === "]") depth--;
+    before = token;
+  }
+  return members;
+}
+/** Folds what _meta repeats; `known` remembers which entry said it first. */
+export function foldMeta(text: string, seq: number, known: Map<string, number>): string {
+  const runs: { first: number; from: number; to: number; count: number }[] = [];
+  for (const [from, to] of metaMembers(text)) {
+    const first = known.get(text.slice(from, to));
+    const run = runs.at(-1);
+    if (first === undefined) known.set(text.slice(from, to), seq);
+    else if (run?.first !== first || run.to !== from - 1) runs.push({ first, from, to, count: 1 });
+    else Object.assign(run, { to, count: run.count + 1 });
+  }
+  return runs.reduceRight((folded, { first, from, to, count }) => {
+    const mark = `..same ${count} key${count === 1 ? "" : "s"} as #${first}..`;
+    return mark.length < to - from ? folded.slice(0, from) + mark + folded.slice(to) : folded;
+  }, text);
+}
+const SECRET = new RegExp("^((?:(?:proxy-)?authorization|(?:set-)?cookie|[\\w-]*(?:token|secret|" +
+  "api-?key)[\\w-]*):\\s*(?:(?:Bearer|Basic) )?).+", "i");
+/** A header line without its secret, a text without its tokens. */
+export const masked = (text: string): string => text.replace(SECRET, "$1..masked..").replace(
+  /("(?:access_token|refresh_token|id_token|client_secret)"\s*:\s*")[^"]+/g, "$1..masked..");
+
+// Each is said once in a conversation, with the first message that it fits. The
+// first word of a line is its label; {name} is what the message names.
+const EXPLANATIONS: Readonly<Record<string, string>> = {
+  line: "is One line is one message: a JSON text and a newline (spec basic/transports/stdio).",
+  post: `is Each message is a POST of its own. Headers repeat what proxies need to know.
+must Headers and body agree (spec basic/transports/streamable-http#server-validation).`,
+  meta: `is _meta names the revision, the client and what it can do, in every request.
+why So any process can answer any request: no handshake, no session (spec basic#meta).`,
+  "request server/discover": `is Ask which revisions the server speaks and what it offers.
+must Every server answers this (spec server/discover).`,
+  "result server/discover": `is Revisions and capabilities. A client may keep them for ttlMs.
+should serverInfo says who answered; it proves nothing (spec basic#meta).`,
+  "request tools/list": "is Ask for the tools, page by page (spec server/tools#listing-tools).",
+  "result tools/list": "is inputSchema says what a model may send (spec server/tools#tool).",
+  "request tools/call": 'is Call the tool "{name}" (spec server/tools#calling-tools).',
+  isError: `is The call was in order and the tool failed: a result, marked isError.
+why A model reads results and tries again (spec server/tools#error-handling).`,
+  progress: "is progressToken asks for progress under that name (spec basic/patterns/progress).",
+  "notification notifications/cancelled": `is The client gives up. Notifications get no answer.
+should Nothing more is said about it (spec basic/patterns/cancellation#behavior-requirements).`,
+  closes: "is The client cancels so (spec basic/transports/streamable-http#cancellation).",
+  opens: `is The answer takes its time, so a stream opens for it; comments keep it alive.
+should Proxies let it flow (spec basic/transports/streamable-http#receiving-messages).`,
+  "-32601": "is -32601: the server offers no such method (spec basic#error-codes).",
+  "-32602": "is -32602: wrong parameters, or no such tool (spec server/tools#error-handling).",
+  "-32020": `is -32020: a header and the body differ, so the request is refused with status 400.
+why Proxies act on headers (spec basic/transports/streamable-http#server-validation).`,
+  "-32022": `is -32022: the server does not speak this revision; data.supported lists its own.
+should Choose one, ask again (spec basic/versioning#protocol-version-negotiation).`,
+  fault: "fix Send one JSON object as JSON-RPC 2.0 (spec basic#messages); logs go to stderr.",
+};
+
+/** What an entry is, what it is about, and which explanations fit. */
+interface Reading { kind: string; about: string; topics: string[]; name?: string; fault?: string }
+function readRequest(message: JSONRPCNotification & { id?: RequestId }): Reading {
+  const { method, params = {} } = message;
+  const meta = isObject(params._meta) ? params._meta : {};
+  const name = String(params.name ?? params.uri ?? "");
+  const kind = "id" in message ? "request" : "notification";
+  const id = message.id ?? params.requestId;
+  const about = `${id === undefined ? "" : `id=${JSON.stringify(id)} `}${method} ${name}`;
+  return { kind, name, about, topics: [`${kind} ${method}`,
+    Object.keys(meta).length > 1 ? "meta" : "", "progressToken" in meta ? "progress" : ""] };
+}
+function readResponse(message: JSONRPCResponse, asked: Map<string, Reading>): Reading {
+  const id = JSON.stringify(message.id);
+  if ("error" in message) {
+    const { code, message: why } = message.error;
+    const about = `${id === undefined ? "" : `id=${id} `}${code} ${why}`;
+    return { kind: "error", about, topics: [String(code)] };
+  }
+  const { about, topics } = asked.get(id) ?? { about: `id=${id}`, topics: [] };
+  const topic = String(topics[0]).replace("request", "result");
+  return { kind: "result", about, topics: [message.result.isError === true ? "isError" : topic] };
+}
+function readEntry(entry: WireEntry, asked: Map<string, Reading>): Reading {
+  const { frame, direction, text, what = "no body" } = entry;
+  let payload = text.trim();
+  if (frame === "event") {
+    payload = "";
+    eventParser(({ data }) => (payload = data))(text);
+  }
+  if (payload === "") return { kind: text === "" ? what : "comment", about: "", topics: [what] };
+  try {
+    const message = readMessage(parseJSON(payload));
+    const reading = "method" in message ? readRequest(message) : readResponse(message, asked);
+    if (reading.kind === "request") asked.set(JSON.stringify(Object(message).id), reading);
+    const framing = frame === "line" ? "line" : direction === "C->S" ? "post" : "";
+    return { ...reading, topics: [...reading.topics, framing] };
+  } catch (error) {
+    return { kind: "not MCP", about: "", topics: ["fault"], fault: (error as Error).message };
+  }
+}
+
+/** Lines of "label words" with the label in a column of its own. */
+function explain(text: string, width: number): string[] {
+  return text.split("\n").flatMap((line) => {
+    const [label = "", first = "", ...words] = line.split(/(?<!\(spec) /);
+    const lines = [`  ${label.padEnd(6)} ${first}`];
+    for (const word of words) {
+      const longer = `${lines.at(-1)} ${word}`;
+      if (columnsOf(longer) > width) lines.push(`         ${word}`);
+      else lines[lines.length - 1] = longer;
+    }
+    return lines;
+  });
+}const COLORS: Readonly<Record<string, number>> = { "C->S": 36, "S->C": 32, bad: 31, dim: 2 };
+/** Colour is for terminals, unless the environment says otherwise. */
+export const wantsColor = ({ NO_COLOR, FORCE_COLOR }: ColorWish, terminal: boolean): boolean =>
+  FORCE_COLOR ? FORCE_COLOR !== "0" : terminal && !NO_COLOR;
+
+/** Writes the entries of one conversation, in their order, as lines for people. */
+export function wireLog({ columns = 100, color = false }: WireLogOptions = {}):
+  (entry: WireEntry) => string {
+  const said = new Set<string>();
+  const known = new Map<string, number>();
+  const asked = new Map<string, Reading>();
+  const width = Math.max(40, columns);
+  const paint = (hue: string) => (line: string) =>
+    color ? `\x1b[${COLORS[hue]}m${line}\x1b[0m` : line;
+  const title = ({ seq, ms, direction, text }: WireEntry, { kind, about }: Reading): string => {
+    const [number, clock] = [String(seq).padEnd(2), String(ms).padStart(4)];
+    const start = `#${number} +${clock}ms  ${direction}  ${kind.padEnd(12)} `;
+    const size = text === "" ? "" : ` ${new TextEncoder().encode(text).length} B`;
+    const room = width - start.length - size.length;
+    let subject = printable(about.slice(0, width)).trimEnd();
+    while (columnsOf(subject) > room) subject = `${subject.slice(0, -2)}…`;
+    const gap = " ".repeat(Math.max(0, room - columnsOf(subject)));
+    return `${start}${subject}${gap}${size}`.trimEnd();
+  };
+  return (entry) => {
+    const { seq, direction, head = [] } = entry;
+    const reading = readEntry(entry, asked);
+    const { topics, fault, name = "" } = reading;
+    const shown = fault === undefined ? foldMeta(entry.text, seq, known) : entry.text;
+    const fresh = topics.filter((topic) => Object.hasOwn(EXPLANATIONS, topic) && !said.has(topic));
+    for (const topic of fresh) said.add(topic);
+    const notes = fresh.map((topic) =>
+      String(EXPLANATIONS[topic]).replace("{name}", () => printable(name)));
+    return [
+      paint(direction)(title(entry, reading)),
+      ...head.map((line) => `  ${direction === "C->S" ? ">" : "<"} ${printable(masked(line))}`),
+      ...shown.split(/(?<=\n)/).filter((line) => line !== "")
+        .flatMap((line) => breakText(printable(masked(line)), width - 4))
+        .map((line) => `  | ${line}`),
+      ...(fault === undefined ? [] : explain(`BAD ${printable(fault)}`, width).map(paint("bad"))),
+      ...notes.flatMap((note) => explain(note, width)).map(paint("dim")), "", "",
+    ].join("\n");
+  };
+}
+// #endregion
+
+// #region 25. Wire taps
+// uses stdio http-requests the-wire-log · spec basic/transports
+//
+// Where the log gets its entries from: functions that stand in the way of a
+// fetch, an HTTP handler or a pipe, pass all on unchanged and as it comes, and
+// tell a tap. Events of a stream are told one by one, when they arrive.
+//
+//   connectHttp(url, { fetch: watchFetch(wireTap(console.error), fetch) })
+
+export type WireTap = (entry: Omit<WireEntry, "seq" | "ms">) => void;
+/** A tap that prints what passes. */
+export function wireTap(print: (text: string) => void, options?: WireLogOptions): WireTap {
+  const format = wireLog(options);
+  let [began, seq] = [0, 0];
+  return (entry) => {
+    const now = performance.now();
+    if (seq === 0) began = now;
+    print(format({ ...entry, seq: ++seq, ms: Math.round(now - began) }));
+  };
+}
+
+// These tell of the connection, and nothing of MCP.
+const PLUMBING = new RegExp("^(?:accept-encoding|connection|content-(?:encoding|length)|date|" +
+  "host|keep-alive|server|transfer-encoding|user-agent|vary)$", "i");
+function headOf(first: string, headers: Pick<Headers | Map<string, string>, "forEach">): string[] {
+  const head = [first];
+  headers.forEach((value: string, name: string) =>
+    PLUMBING.test(name) || head.push(`${name}: ${value}`));
+  return head;
+}
+/** Tells a tap the events in a stream of text, each with the blank line that ends it. */
+function watchEvents(tap: WireTap): (chunk: string) => void {
+  let held = "";
+  return (chunk) => {
+    held = (held + chunk).replace(/[^]*?(?:\n\n|\r\n\r\n|\r\r)/g, (text) => {
+      tap({ direction: "S->C", frame: "event", text });
+      return "";
+    });
+  };
+}
+
+/** A fetch that tells a tap of its requests and of what comes back. */
+export const watchFetch = (tap: WireTap, inner: typeof fetch): typeof fetch =>
+  async (input, init = {}) => {
+    const text = typeof init.body === "string" ? init.body : "";
+    tap({ direction: "C->S", frame: "body", text,
+      head: headOf(`${init.method ?? "GET"} ${input}`, new Headers(init.headers)) });
+    let over = false;
+    init.signal?.addEventListener("abort", () =>
+      over || tap({ direction: "C->S", frame: "body", text: "", what: "closes" }));
+    const response = await inner(input, init);
+    const { status, statusText, headers, url } = response;
+    const reply = { direction: "S->C", frame: "body", head: headOf(`${status}`, headers) } as const;
+    const streams = /^text\/event-stream/i.test(headers.get("content-type") ?? "");
+    if (streams) tap({ ...reply, text: "", what: "opens" });
+    let whole = "";
+    const see = streams ? watchEvents(tap) : (chunk: string) => void (whole += chunk);
+    const decoder = new TextDecoder();
+    const body = response.body?.pipeThrough(new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        see(decoder.decode(chunk, { stream: true }));
+        controller.enqueue(chunk);
+      },
+      flush() {
+        over = true;
+        if (!streams) tap({ ...reply, text: whole });
+      },
+    }));
+    if (body === undefined) tap({ ...reply, text: "" });
+    const watched = new Response(body ?? null, { status, statusText, headers });
+    return Object.defineProperty(watched, "url", { value: url }); // the constructor takes none
+  };
+
+// A handler finds headers by name; these have to do with MCP.
+const TOLD = ["origin", "authorization", "content-type", "accept", "mcp-protocol-version",
+  "mcp-method", "mcp-name", "mcp-session-id", "last-event-id"];
+/** An HTTP handler that tells a tap what it is asked and what it replies. */
+export function watchHandler(tap: WireTap, handle: HttpHandler): HttpHandler {
+  return async (http) => {
+    const told = TOLD.map((name): [string, string] => [name, http.header(name) ?? ""]);
+    const head = headOf(http.method, new Map(told.filter(([, value]) => value !== "")));
+    let asked = () => tap({ direction: "C->S", frame: "body", head, text: "" });
+    const reply = await handle({ ...http, async text(limit) {
+      const text = await http.text(limit);
+      tap({ direction: "C->S", frame: "body", head, text: text ?? "" });
+      asked = () => {};
+      return text;
+    } });
+    asked(); // when it was refused unread
+    const { status, headers, body = "", stream } = reply;
+    tap({ direction: "S->C", frame: "body", text: body, ...(stream && { what: "opens" }),
+      head: headOf(`${status}`, new Map(Object.entries(headers))) });
+    const events = watchEvents(tap);
+    return stream === undefined ? reply : { ...reply, stream: (sink) => stream({ ...sink,
+      write(text) {
+        events(text);
+        return sink.write(text);
+      } }) };
+  };
+}
+
+/** The `onLine` of a pipe's client. */
+export const watchLine = (tap: WireTap) =>
+  (direction: WireEntry["direction"], line: string): void =>
+    tap({ direction, frame: "line", text: `${line}\n` });
+/** The pipe of a server, watched. */
+export function watchPipe(tap: WireTap, { readable, write }: Pipe): Pipe {
+  const see = watchLine(tap);
+  async function* chunks() {
+    const split = lineSplitter();
+    for await (const chunk of readable) {
+      for (const line of split(chunk)) see("C->S", line ?? "(a line over the limit)");
+      yield chunk;
+    }
+  }
+  return { readable: chunks(), write(text) {
+    for (const line of text.split("\n").slice(0, -1)) see("S->C", line);
+    return write(text);
+  } };
+}
+// #endregion
+
+// #region 26. Arguments
+// uses errors-and-parsing texts-and-lanes stdio the-wire-log
+//
+// What was typed, taken apart; and what went wrong, in one sentence that names
+// the fault and what to do about it.
+//
+//   call add a=2 -H "X: y" http://host/mcp  ->  words add, a=2, URL; --header
+//
+// Exit codes: 0 fine, 1 usage or unexpected, 3 authorization, 4 unreachable or
+// timed out or died, 5 refused or failed, 6 a rule broken, 130, 143 on signals.
+
+/** The world of the command line. */
+export interface IO {
+  stdout(text: string): void;
+  stderr(text: string): void;
+  columns: { stdout: number | undefined; stderr: number | undefined }; // where it is a terminal
+  env: ColorWish;
+  pipe(): Pipe; // stdin and stdout
+  /** Calls on Ctrl-C and when asked to end. */
+  onSignal(listener: (name: "SIGINT" | "SIGTERM") => void): void;
+  /** The command that runs this file again. */
+  self(): Promise<readonly string[]>;
+  /** Loads a module by its path. */
+  load(file: string): Promise<Record<string, unknown>>;
+}
+
+const HELP = `mcp-raw.ts demo                                  watch a conversation, byte by byte
+mcp-raw.ts serve --http 3100                     a server to try things on
+mcp-raw.ts call http://127.0.0.1:3100/mcp        what does that server offer?
+mcp-raw.ts call add a=2 b=40 -- node server.mjs  call a tool of a server on stdio
+
+demo   [--http] [--era modern]
+serve  --stdio | --http [PORT] [--host H] [--allow-origin URL ...] [--module FILE] [--wire]
+call   [TOOL [key=value ...] | --method M [--params JSON] | --line TEXT | --listen]
+       URL | -- COMMAND ...
+
+  -H 'Name: value'  a header, repeatable      -e KEY=VALUE  a variable of the command
+  --timeout MS      how long to wait          --cwd DIR     where the command runs
+  --json            the whole result          --wire        every byte, explained, on stderr
+  -q, --quiet       no warnings               -h, -V        this text, the version
+  --line TEXT       send TEXT as it is, right or wrong, and print what comes back
+  --listen          print notifications until Ctrl-C
+  --module FILE     serve the default export of FILE, or its app or server
+
+Results go to stdout, all else to stderr. Exit codes: 0 fine, 1 usage, 3 authorization,
+4 unreachable, timed out or died, 5 tool error or not found, 6 a rule broken.
+`;
+
+// Per command: = takes a value, * may be repeated, ? takes a number or nothing.
+const FLAGS: Readonly<Record<string, string>> = {
+  demo: "http era=",
+  serve: "stdio http? host= allow-origin=* module= wire",
+  call: "method= params= line= listen header=* env=* cwd= timeout= json quiet wire",
+};
+const SHORT: Readonly<Record<string, string>> =
+  { "-H": "--header", "-e": "--env", "-q": "--quiet" };
+const usage = (why: string): TransportError => new TransportError("usage", why);
+
+/** A command line, taken apart. */
+export interface Arguments {
+  command: string;
+  /** The value of a flag, "" where it takes none; undefined when it is not there. */
+  flag(name: string): string | undefined;
+  all(name: string): readonly string[];
+  words: readonly string[];
+  target: readonly string[]; // what stands after "--"
+}
+
+/** Reads a command line. Throws TransportError "usage". */
+export function parseArguments([command = "", ...rest]: readonly string[]): Arguments {
+  if (!Object.hasOwn(FLAGS, command)) throw usage(`${JSON.stringify(command)} is no command`);
+  const kinds = new Map((FLAGS[command] ?? "").split(" ").map((flag) =>
+    [`--${flag.replace(/\W+$/, "")}`, flag.replace(/^[\w-]+/, "")]));
+  const dashes = rest.indexOf("--");
+  const queue = dashes === -1 ? rest : rest.slice(0, dashes);
+  const found = new Map<string, string[]>();
+  const words: string[] = [];
+  const valueOf = (typed: string, kind: string, joined: string | undefined): string => {
+    if (kind === "" && joined !== undefined) throw usage(`${typed} takes no value`);
+    if (joined !== undefined || kind === "") return joined ?? "";
+    if (kind === "?") return /^\d+$/.test(queue[0] ?? "") ? queue.shift() ?? "" : "";
+    if (queue[0] === undefined || /^--\w/.test(queue[0])) throw usage(`${typed} wants a value`);
+    return queue.shift() ?? "";
+  };
+  for (let word = queue.shift(); word !== undefined; word = queue.shift()) {
+    const [typed = "", joined] = word.startsWith("--") ? word.split(/=(.*)/s) : [word];
+    const name = SHORT[typed] ?? typed;
+    const kind = kinds.get(name);
+    if (!/^-./.test(word)) words.push(word);
+    else if (kind === undefined) throw usage(`${command} has no flag ${typed}`);
+    else if (found.has(name) && kind !== "=*") throw usage(`${typed} is given twice`);
+    else found.set(name, [...found.get(name) ?? [], valueOf(typed, kind, joined)]);
+  }
+  const target = dashes === -1 ? [] : rest.slice(dashes + 1);
+  const stray = command === "call" ? undefined : [...words, ...target][0];
+  if (stray !== undefined) throw usage(`${command} does not take ${JSON.stringify(stray)}`);
+  return { command, words, target,
+    flag: (name) => found.get(name)?.[0], all: (name) => found.get(name) ?? [] };
+}
+const LONGEST = 2 ** 31 - 1; // milliseconds that setTimeout can wait
+/** A whole number of a flag, in its bounds. */
+export function numberOf({ flag }: Arguments, name: string, most: number = LONGEST):
+  number | undefined {
+  const value = flag(name);
+  if (value === undefined) return undefined;
+  if (/^\d+$/.test(value) && Number(value) <= most) return Number(value);
+  throw usage(`${name} wants a whole number up to ${most}, not ${JSON.stringify(value)}`);
+}
+/** "Name: value" -> ["Name", "value"], cut at the first colon. */
+export function headerOf(given: string): [name: string, value: string] {
+  const pattern = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)$/;
+  const [, name, value] = pattern.exec(given) ?? [];
+  if (name !== undefined && value !== undefined) return [name, value.trim()];
+  throw usage(`-H wants 'Name: value', not ${JSON.stringify(masked(given))}`);
+}
+/** "KEY=VALUE" -> ["KEY", "VALUE"], cut at the first equals sign. */
+function pairOf(what: string, given: string): [key: string, value: string] {
+  const at = given.indexOf("=");
+  if (at < 1) throw usage(`${what} is KEY=VALUE, not ${JSON.stringify(given)}`);
+  return [given.slice(0, at), given.slice(at + 1)];
+}
+/** The JSON value of a text that was typed; undefined when it is none. */
+function typedJSON(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+const EXITS: Readonly<Record<string, number>> =
+  { usage: 1, "in-use": 1, authorization: 3, framing: 6, unreadable: 6, result: 6, overflow: 6 };
+const ADVICE: Readonly<Record<string, string>> = {
+  usage: "--help shows how.", timeout: "--timeout MS waits longer.",
+  command: "Check the spelling and PATH, or install it.",
+  unreachable: "Is the server running there?", closed: "Run the server by itself to see why." };
+/** The exit code and the sentence for what went wrong. */
+export function failureOf(error: unknown): { code: number; sentence: string } {
+  const [code, message, advice = ""] = error instanceof TransportError
+    ? [EXITS[error.code] ?? 4, error.message, ADVICE[error.code]]
+    : error instanceof ProtocolError ? [5, `The server refused: ${error.message} (${error.code})`]
+    : [1, `Unexpected: ${error instanceof Error ? error.message : error}`];
+  return { code, sentence: printable(`${message.replace(/[^.!?]$/, "$&.")} ${advice}`).trimEnd() };
+}
+// #endregion
+
+// #region 27. Calling a server
+// uses everything
+//
+// The command `call`, its first half: reach a server and call one of its tools.
+// What is typed are words, so the tool's schema says whether "2" is a number.
+//
+//   call add a=2 b=40 -- node server.mjs  ->  42
+
+/** What a command runs in; onEnd takes what has to be done at the end in any case. */
+export interface Stage { args: Arguments; io: IO; onEnd(end: () => unknown): void }
+type Entry = Record<string, unknown>; // of a list, from a stranger
+/** A client for any method by its name; what comes back is looked at first. */
+interface AnyClient extends Client {
+  call: Client["call"] & ((method: string, params: object, how?: CallOptions) => Promise<Result>);
+  list: Client["list"] & ((method: string, key: string) => Promise<Entry[]>);
+}
+const URL_WORD = /^https?:\/\//i;
+function targetOf({ words, target }: Arguments): string | readonly string[] {
+  const urls = words.filter((word) => URL_WORD.test(word));
+  if (urls.length + Math.min(1, target.length) === 1) return urls[0] ?? target;
+  throw usage("Name one server: an http URL, or -- and the command that starts it");
+}
+const say = ({ stderr }: IO, sentence: string) => stderr(`mcp-raw: ${printable(sentence)}\n`);
+const warner = ({ args, io }: Stage) => (sentence: string): void => {
+  if (args.flag("--quiet") === undefined) say(io, sentence);
+};
+function looksOf({ env, columns }: IO, stream: "stdout" | "stderr"): WireLogOptions {
+  const width = columns[stream];
+  return { color: wantsColor(env, width !== undefined), columns: width ?? 100 };
+}
+const tapOf = ({ args, io }: Stage): WireTap | undefined =>
+  args.flag("--wire") === undefined ? undefined : wireTap(io.stderr, looksOf(io, "stderr"));
+
+/** A fetch that names what a status means, before anybody looks for an answer. */
+const checkedFetch = (inner: typeof fetch): typeof fetch => async (input, init) => {
+  const response = await inner(input, init);
+  const { status, headers } = response;
+  const why = status === 401 ? "who calls? Give a token: -H 'Authorization: Bearer ...'"
+    : status === 403 ? `not allowed (${await readText(response.body, 500)}). Check token and Origin`
+    : status > 300 && status < 400 && `it is at ${headers.get("location")} now. Redirects are ` +
+      "not followed; give that URL if you trust it";
+  if (why === false) return response;
+  const code = status < 400 ? "http" : "authorization";
+  throw new TransportError(code, `HTTP ${status} from ${input}: ${why}`);
+};
+const fetchOf = (tap: WireTap | undefined) => tap === undefined ? fetch : watchFetch(tap, fetch);
+function headersOf({ args }: Stage): Record<string, string> {
+  const wrong = ["--env", "--cwd"].find((name) => args.flag(name) !== undefined);
+  if (wrong !== undefined) throw usage(`${wrong} is for commands, a URL takes -H`);
+  return Object.fromEntries(args.all("--header").map(headerOf));
+}
+
+/** Starts the command of `call`. */
+async function startCommand(command: readonly string[], stage: Stage,
+  options: ConnectLinesOptions): Promise<Connection> {
+  const { args, io, onEnd } = stage;
+  const [cwd, tap] = [args.flag("--cwd"), tapOf(stage)];
+  if (args.flag("--header") !== undefined) throw usage("-H is for URLs, a command takes -e");
+  const see = tap && watchLine(tap);
+  const connection = await spawnServer(command, { ...options, ...(cwd !== undefined && { cwd }),
+    env: Object.fromEntries(args.all("--env").map((pair) => pairOf("-e", pair))),
+    onStderr: (said) => args.flag("--quiet") === undefined && io.stderr(said),
+    onLine(direction, line) {
+      see?.(direction, line);
+      options.onLine?.(direction, line);
+    },
+  }).catch((error: unknown) => {
+    throw error instanceof TransportError ? new TransportError("command", error.message) : error;
+  });
+  onEnd(connection.close);
+  return connection;
+}
+/** Connects to the server that the arguments name. */
+async function reach(stage: Stage): Promise<{ client: AnyClient; noisy: boolean }> {
+  const target = targetOf(stage.args);
+  const timeoutMs = numberOf(stage.args, "--timeout");
+  const warn = warner(stage);
+  const reached = { noisy: false };
+  let broken = false; // what follows a framing fault is not worth a word
+  const { exchange } = typeof target === "string"
+    ? { exchange: connectHttp(target,
+      { fetch: checkedFetch(fetchOf(tapOf(stage))), headers: headersOf(stage), warn }) }
+    : await startCommand(target, stage, { warn(fault) {
+      broken ||= fault.code === "framing";
+      if (broken || fault.code !== "noise") return; // the call fails, and says why
+      reached.noisy = true;
+      warn(fault.message);
+    } });
+  const options = { info: SELF, warn, ...(timeoutMs !== undefined && { timeoutMs }) };
+  return Object.assign(reached, { client: connect(exchange, options) as AnyClient });
+}
+/** The types that a schema names, also inside anyOf and oneOf. */
+function typesOf(schema: unknown): unknown[] {
+  if (!isObject(schema)) return [];
+  if (schema.type !== undefined) return [schema.type].flat();
+  return [schema.anyOf, schema.oneOf].flat().flatMap(typesOf);
+}
+/** A typed word as the value that a schema asks for; undefined when it does not fit. */
+export function readWord(word: string, schema: unknown): unknown {
+  const types = typesOf(schema);
+  const value = types.length === 1 && types[0] === "string" ? undefined : typedJSON(word);
+  const type = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
+  const fits = types.length === 0 || types.includes(type) ||
+    types.includes("integer") && Number.isInteger(value);
+  if (value !== undefined && fits) return value;
+  return types.length === 0 || types.includes("string") ? word : undefined;
+}
+/** The key=value words as arguments for a tool. */
+function readWords(words: readonly string[], tool: unknown, warn: (sentence: string) => void) {
+  const schema = isObject(tool) && isObject(tool.inputSchema) ? tool.inputSchema : {};
+  const properties = new Map(Object.entries(isObject(schema.properties) ? schema.properties : {}));
+  const given = new Map<string, unknown>();
+  for (const [key, word] of words.map((pair) => pairOf("An argument", pair))) {
+    if (given.has(key)) throw usage(`The argument ${key} is given twice`);
+    const property = properties.get(key);
+    const value = property === undefined ? undefined : readWord(word, property);
+    const why = property === undefined ? "not in the schema" : `no ${typesOf(property).join("|")}`;
+    if (value === undefined && tool !== undefined) warn(`${key}=${word} is ${why}; sent as typed.`);
+    given.set(key, value === undefined ? word : value);
+  }
+  return Object.fromEntries(given);
+}
+
+/** A content block for people: text as it is, all else as a line about it. */
+function blockText(block: unknown, { columns }: IO): string {
+  if (!isObject(block)) return JSON.stringify(block);
+  if (block.type === "text" && typeof block.text === "string") {
+    const steers = columns.stdout !== undefined; // a terminal must not be steered by a stranger
+    return steers ? block.text.split("\n").map(printable).join("\n") : block.text;
+  }
+  const inner = isObject(block.resource) ? block.resource : block;
+  const base64 = String(inner.data ?? inner.blob ?? "").replace(/=+$/, "");
+  const size = typeof inner.text === "string" ? `${inner.text.length} characters`
+    : base64 === "" ? "" : `${Math.floor(base64.length * 3 / 4)} bytes`;
+  return printable(`[${[block.type, inner.mimeType, size, inner.uri].filter(Boolean).join(" ")}]`);
+}
+const jsonText = (value: unknown, { columns }: IO): string =>
+  `${JSON.stringify(value, null, columns.stdout === undefined ? undefined : 2)}\n`;
+async function callTool([name = "", ...words]: string[], client: AnyClient, stage: Stage) {
+  const { io, args } = stage;
+  const listed = await client.list("tools/list", "tools");
+  const found = listed.find((tool) => tool.name === name);
+  const given = { name, arguments: readWords(words, found, warner(stage)) };
+  const result = await client.call("tools/call", given).catch((error: unknown) => {
+    if (!(error instanceof ProtocolError) || found !== undefined) throw error;
+    const names = listed.map((tool) => tool.name).join(", ");
+    throw new ProtocolError(error.code, `${error.message}. Its tools are ${names || "none"}`);
+  });
+  const content: readonly unknown[] = Array.isArray(result.content) ? result.content : [];
+  const lines = content.map((block) => blockText(block, io).replace(/\n?$/, "\n"));
+  io.stdout(args.flag("--json") === undefined ? lines.join("") : jsonText(result, io));
+  if (result.isError !== true) return 0;
+  say(io, `The tool "${name}" failed (isError); what it says about it is the result.`);
+  return 5;
+}
+// #endregion
+
+// #region 28. Looking around
+// uses everything
+//
+// The command `call`, its second half: a walk over all that a server says of
+// itself, any method, any line of text, and the notifications that it sends.
+//
+//   call http://127.0.0.1:3100/mcp  ->  mcp-raw 0.1.0 .. add(a: number, b: ..)
+
+/** "add(a: number, b?: number)" for a tool; an address for a resource. */
+function signatureOf({ name, uri, uriTemplate, ...entry }: Entry): string {
+  const address = uri ?? uriTemplate;
+  if (address !== undefined) return String(address);
+  const schema = isObject(entry.inputSchema) ? entry.inputSchema : {};
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  const typed = Object.entries(isObject(schema.properties) ? schema.properties : {})
+    .map(([key, property]) => `${key}${required.includes(key) ? "" : "?"}: ` +
+      `${typesOf(property).join(" | ") || "any value"}`);
+  const named = [entry.arguments].flat().filter(isObject) // of a prompt
+    .map((argument) => `${argument.name}${argument.required === true ? "" : "?"}`);
+  return `${name}(${[...typed, ...named].join(", ")})`;
+}
+function listing(key: string, entries: Entry[]): string {
+  const names = entries.map(signatureOf);
+  const column = Math.min(48, Math.max(0, ...names.map(columnsOf)) + 2);
+  const lines = entries.map(({ description, title }, at) => {
+    const name = names[at] ?? "";
+    const [first = ""] = String(description ?? title ?? "").split("\n");
+    const gap = " ".repeat(Math.max(2, column - columnsOf(name)));
+    return printable(`  ${name}${gap}${first}`).trimEnd();
+  });
+  return `${[`${key} (${entries.length})`, ...lines].join("\n")}\n`;
+}
+const LISTS = [["tools", "tools/list", "tools"], ["resources", "resources/list", "resources"],
+  ["resources", "resources/templates/list", "resourceTemplates"],
+  ["prompts", "prompts/list", "prompts"]] as const;
+/** All that a server says of itself. */
+async function walk(client: AnyClient, { io, args }: Stage): Promise<number> {
+  const about = await client.call("server/discover", {}).catch((error: unknown) => {
+    if (!(error instanceof ProtocolError)) throw error;
+    const { supported = `perhaps only revisions before ${MODERN_VERSIONS}` } = Object(error.data);
+    throw new ProtocolError(error.code, `${error.message}. It speaks ${supported}`);
+  });
+  const { capabilities = {}, supportedVersions = [], instructions, _meta = {} } = about;
+  const found: Record<string, Entry[]> = {};
+  let exit = 0;
+  const blame = (code: number, sentence: string) => {
+    exit = Math.max(exit, code);
+    say(io, sentence);
+  };
+  for (const [capability, method, key] of LISTS.filter(([name]) => name in capabilities)) {
+    try {
+      found[key] = await client.list(method, key);
+    } catch (error) {
+      const { code, sentence } = failureOf(error);
+      blame(code, `${capability} are advertised, but ${method} failed. ${sentence}`);
+    }
+  }
+  for (const { name, inputSchema } of found.tools ?? []) {
+    if (!isObject(inputSchema)) blame(6, `The tool "${name}" has no inputSchema; each needs one.`);
+  }
+  const info = _meta["io.modelcontextprotocol/serverInfo"];
+  const lines = [`${info?.name ?? "A server without a name"} ${info?.version ?? ""}`,
+    `  speaks        ${supportedVersions.join(", ")} (here ${client.version()})`,
+    `  offers        ${Object.keys(capabilities).join(", ") || "nothing"}`,
+    ...(instructions === undefined ? [] : [`  instructions  ${instructions}`])];
+  const lists = Object.entries(found).map(([key, entries]) => listing(key, entries));
+  io.stdout(args.flag("--json") === undefined
+    ? [...lines.map((line) => `${printable(line).trimEnd()}\n`), ...lists].join("")
+    : jsonText({ version: client.version(), ...about, ...found }, io));
+  return exit;
+}
+function paramsOf({ flag }: Arguments, otherwise: object): object {
+  const value = typedJSON(flag("--params") ?? JSON.stringify(otherwise));
+  if (isObject(value)) return value;
+  throw usage(`--params wants a JSON object, not ${JSON.stringify(flag("--params"))}`);
+}
+async function listenTo(client: AnyClient, { io, args }: Stage): Promise<number> {
+  const wanted = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
+  const params = paramsOf(args, { notifications: wanted });
+  await client.call("subscriptions/listen", params, { timeoutMs: LONGEST,
+    onNotification: (notification) => io.stdout(`${JSON.stringify(notification)}\n`) });
+  say(io, "The server has ended the subscription.");
+  return 0;
+}
+const late = (ms: number) => new TransportError("timeout", `Nothing came back within ${ms} ms`);
+/** A line that was typed, as a message, when it is one. */
+function typedMessage(line: string): JSONRPCMessage | undefined {
+  try {
+    return readMessage(typedJSON(line));
+  } catch {
+    return undefined;
+  }
+}
+/** Sends a line to a command as it is; prints what comes back up to the first answer. */
+async function lineToCommand(line: string, command: readonly string[], stage: Stage) {
+  const ms = numberOf(stage.args, "--timeout") ?? 10_000;
+  const message = typedMessage(line);
+  const silent = message !== undefined && !("id" in message); // a notification gets no answer
+  let send: SendText = () => {};
+  let settle = (_: string) => {};
+  const outcome = new Promise<string>((resolve) => (settle = resolve));
+  const connection = await startCommand(command, stage, {
+    connect(raw, options) {
+      send = raw;
+      return connectChannel(raw, options);
+    },
+    onLine(direction, text) {
+      if (direction === "C->S") return;
+      stage.io.stdout(`${text}\n`);
+      const answer = typedMessage(text);
+      if (answer === undefined || !("method" in answer)) settle("answered");
+    },
+  });
+  void connection.closed.then(() => settle("closed"));
+  const timer = setTimeout(() => settle("late"), silent ? Math.min(ms, 300) : ms);
+  await send(line);
+  const seen = await outcome;
+  clearTimeout(timer);
+  if (seen === "answered" || seen === "late" && silent) return 0;
+  throw seen === "late" ? late(ms) : new TransportError("closed", "The server did not answer");
+}
+/** Posts a text as it is; prints the body that comes back. */
+async function lineToUrl(line: string, url: string, stage: Stage): Promise<number> {
+  const ms = numberOf(stage.args, "--timeout") ?? 10_000;
+  const message = typedMessage(line);
+  const isRequest = message !== undefined && "method" in message && "id" in message;
+  const headers = new Headers({ "Content-Type": "application/json",
+    Accept: "application/json, text/event-stream", "MCP-Protocol-Version": `${MODERN_VERSIONS[0]}`,
+    ...(isRequest && mirroredHeaders(message, MIRRORS)) });
+  for (const [name, value] of Object.entries(headersOf(stage))) headers.set(name, value);
+  const signal = AbortSignal.timeout(ms);
+  try {
+    const init = { method: "POST", body: line, headers, signal, redirect: "manual" } as const;
+    const { status, body } = await fetchOf(tapOf(stage))(url, init);
+    warner(stage)(`HTTP ${status}`);
+    const reply = await readText(body, MAX_MESSAGE) ?? "";
+    stage.io.stdout(reply === "" ? "" : reply.replace(/\n?$/, "\n"));
+    return status === 401 || status === 403 ? 3 : 0;
+  } catch (error) {
+    if (signal.aborted) throw late(ms);
+    throw new TransportError("unreachable", `Cannot reach ${url}: ${reasonOf(error)}`);
+  }
+}
+/** The command `call`. */
+async function callCommand(stage: Stage): Promise<number> {
+  const { args, io } = stage;
+  const [method, line, listens] = ["--method", "--line", "--listen"].map(args.flag);
+  const target = targetOf(args);
+  const words = args.words.filter((word) => !URL_WORD.test(word));
+  const ways = [words[0], method, line, listens].filter((way) => way !== undefined);
+  if (ways.length > 1) throw usage("Choose one: a tool, --method, --line or --listen");
+  if (line !== undefined && typeof target === "string") return lineToUrl(line, target, stage);
+  if (line !== undefined && typeof target !== "string") return lineToCommand(line, target, stage);
+  const params = paramsOf(args, {});
+  const reached = await reach(stage);
+  const { client } = reached;
+  try {
+    if (words.length > 0) return await callTool(words, client, stage);
+    if (listens !== undefined) return await listenTo(client, stage);
+    if (method === undefined) return await walk(client, stage);
+    io.stdout(jsonText(await client.call(method, params), io));
+    return 0;
+  } catch (error) {
+    const explained = !(error instanceof TransportError) || error.code === "framing";
+    if (explained || !reached.noisy) throw error;
+    throw new TransportError(error.code, `${error.message.replace(/\.?$/, ".")} Lines on stdout ` +
+      "that are no messages may be why: logs belong on stderr");
+  }
+}
+// #endregion
+
+// #region 29. Command line
+// uses everything
+//
+// What stands around the protocol when this file is run as a program: the
+// commands serve and demo, signals, the exit code. An import runs nothing.
+//
+//   node mcp-raw.ts demo
+
+/** The server in a module: its default export, or the export app or server. */
+async function loadServer(file: string, io: IO): Promise<Server> {
+  const exported = await io.load(file).catch((error: unknown) => {
+    throw usage(`Cannot load ${file}: ${error instanceof Error ? error.message : error}`);
+  });
+  const isServer = (value: unknown): value is Server =>
+    isObject(value) && typeof value.exchange === "function" && typeof value.fetch === "function";
+  const app = [exported.default, exported.app, exported.server].find(isServer);
+  if (app !== undefined) return app;
+  throw usage(`${file} exports no server; write: export default server({ ... })`);
+}
+async function serveCommand(stage: Stage): Promise<number> {
+  const { args, io, onEnd } = stage;
+  const [file, http, host = "127.0.0.1"] = ["--module", "--http", "--host"].map(args.flag);
+  const ways = [http, args.flag("--stdio")].filter((way) => way !== undefined);
+  if (ways.length !== 1) throw usage("serve takes --stdio or --http PORT");
+  const report = (error: unknown) => say(io, failureOf(error).sentence);
+  const note = (sentence: string) => io.stderr(`${printable(sentence)}\n`);
+  const app = file === undefined ? demoServer({ report, note }) : await loadServer(file, io);
+  const options = { report, notifications: app.notifications, mirrors: app.mirrors };
+  const tap = tapOf(stage);
+  if (http === undefined) {
+    const pipe = io.pipe();
+    await serveLines(app.exchange, tap === undefined ? pipe : watchPipe(tap, pipe), options);
+    return 0;
+  }
+  const loopbackOnly = /^(?:127\.|localhost$|::1$)/.test(host);
+  const allowOrigins = args.all("--allow-origin");
+  const plain = serveHttp(app.exchange, { ...app.http, ...options, allowOrigins, loopbackOnly });
+  const handle = tap === undefined ? plain : watchHandler(tap, plain);
+  const port = http === "" ? 3100 : numberOf(args, "--http", 65_535);
+  const { url, close } = await listen(handle, port ?? 3100, { host });
+  onEnd(close);
+  say(io, `serving ${url} until Ctrl-C`);
+  if (!loopbackOnly) say(io, `Whoever reaches ${host} may call: there is no authorization here.`);
+  return new Promise(() => {});
+}
+
+/** What the demo plays on; lie sends a request whose headers and body differ. */
+interface Scene { client: Client; lie?: () => Promise<unknown>; end(): Promise<string> }
+const tryTool = ({ client }: Scene, name: string, given: JSONObject, how?: CallOptions) =>
+  client.call("tools/call", { name, arguments: given }, how);
+const ACTS: readonly [title: string, play: (scene: Scene, heard: () => boolean) => unknown][] = [
+  ["The client asks who is there", ({ client }) => client.call("server/discover", {})],
+  ["It asks for the tools", ({ client }) => client.call("tools/list", {})],
+  ["A call that works", (scene) => tryTool(scene, "add", { a: 2, b: 3 })],
+  ["A call that fails in the tool",
+    (scene) => tryTool(scene, "calculator", { operation: "divide", a: 1, b: 0 })],
+  ["A call of a tool that is not there",
+    (scene) => tryTool(scene, "subtract", { a: 2, b: 3 }).catch(() => {})],
+  ["A long call that the client gives up", async (scene, heard) => {
+    const controller = new AbortController();
+    setTimeout(() => controller.abort("no longer needed"), 400);
+    await tryTool(scene, "sleep", { ms: 60_000, label: "nap" }, controller).catch(() => {});
+    for (let waited = 0; !heard() && waited < 1_000; waited += 10) await delay(10);
+  }],
+  ["A header that lies about the body", ({ lie }) => lie?.().catch(() => {})],
+];
+
+type MakeScene = (tap: WireTap, hear: (said: string) => void, stage: Stage) => Promise<Scene>;
+const pipeScene: MakeScene = async (tap, hear, { io, onEnd }) => {
+  const connection = await spawnServer([...await io.self(), "serve", "--stdio"],
+    { onStderr: hear, onLine: watchLine(tap) });
+  onEnd(connection.close);
+  return { client: connect(connection.exchange, { info: SELF }), async end() {
+    await connection.close();
+    return "The client closes the server's stdin, and the server ends. Nobody says goodbye.";
+  } };
+};
+const httpScene: MakeScene = async (tap, note, { onEnd }) => {
+  const app = demoServer({ note });
+  const { url, close } = await app.listen(3100).catch(() => app.listen(0));
+  onEnd(close);
+  const watched = watchFetch(tap, fetch);
+  const meet = (headers: Record<string, string>) =>
+    connect(connectHttp(url, { fetch: watched, headers }), { info: SELF });
+  const [client, liar] = [meet({}), meet({ "Mcp-Method": "tools/list" })];
+  return { client, lie: () => liar.call("server/discover", {}),
+    end: async () => "There is no session, so nothing has to end: the client asks no more." };
+};
+
+async function demoCommand(stage: Stage): Promise<number> {
+  const { args, io } = stage;
+  const over = args.flag("--http") === undefined ? "stdio" : "HTTP";
+  if ((args.flag("--era") ?? "modern") !== "modern") throw usage("The demo takes --era modern");
+  const tap = wireTap(io.stdout, looksOf(io, "stdout"));
+  let said = "";
+  const hear = (sentence: string) => void (said += sentence);
+  io.stdout(`A client talks to a server over ${over}, in MCP ${MODERN_VERSIONS}. Lines after | ` +
+    "joined\nare the exact bytes, but for {..same..}; B counts them.\n\n");
+  const scene = await (over === "HTTP" ? httpScene : pipeScene)(tap, hear, stage);
+  for (const [title, play] of ACTS.slice(0, scene.lie === undefined ? -1 : undefined)) {
+    io.stdout(`== ${title}\n\n`);
+    await play(scene, () => said !== "");
+    if (said !== "") io.stdout(`  The server notes: ${printable(said.trim())}\n\n`);
+    said = "";
+  }
+  io.stdout(`== The end\n\n  ${await scene.end()}\n`);
+  return 0;
+}
+const COMMANDS: Readonly<Record<string, (stage: Stage) => Promise<number>>> =
+  { demo: demoCommand, serve: serveCommand, call: callCommand };
+/** Runs a command line in the world given; resolves to the exit code. */
+export async function main(argv: readonly string[], io: IO): Promise<number> {
+  const ends: (() => unknown)[] = [];
+  if (argv.length === 0) {
+    io.stderr(HELP);
+    return 1;
+  }
+  try {
+    const own = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : argv.length);
+    const asked = own.find((word) => /^(?:-h|-V|--help|--version)$/.test(word));
+    if (asked !== undefined) {
+      io.stdout(/h/.test(asked) ? HELP : `${SELF.version}\n`);
+      return 0;
+    }
+    const args = parseArguments(argv);
+    const interrupted = new Promise<number>((resolve) =>
+      io.onSignal((name) => resolve(name === "SIGINT" ? 130 : 143)));
+    const run = COMMANDS[args.command] ?? (() => interrupted);
+    const work = run({ args, io, onEnd: (end) => ends.push(end) });
+    work.catch(() => {}); // after a signal nobody waits for it
+    return await Promise.race([work, interrupted]);
+  } catch (error) {
+    const { code, sentence } = failureOf(error);
+    say(io, sentence);
+    return code;
+  } finally {
+    for (const end of ends.reverse()) await Promise.allSettled([end()]);
+  }
+}
+
+interface Stream extends Output {
+  isTTY?: boolean; columns?: number;
+  write(text: string, done?: () => void): boolean;
+}
+interface Self extends Emitter {
+  argv: string[]; execPath: string; execArgv: string[]; env: ColorWish;
+  stdout: Stream; stderr: Stream;
+  cwd(): string;
+  exit(code: number): never;
+}
+interface NodeUrl { fileURLToPath(url: string): string; pathToFileURL(path: string): URL }
+/** The real world of the command line. */
+function processIO(self: Self): IO {
+  const { stdout, stderr } = self;
+  // Deno asks before it shows the environment, but tells this much.
+  const deno = runtime<{ noColor: boolean }>("Deno");
+  const width = ({ isTTY, columns = 100 }: Stream) => isTTY ? columns : undefined;
+  return {
+    stdout: (text) => void stdout.write(text),
+    stderr: (text) => void stderr.write(text),
+    columns: { stdout: width(stdout), stderr: width(stderr) },
+    env: deno === undefined ? self.env : deno.noColor ? { NO_COLOR: "1" } : {},
+    pipe: stdioPipe,
+    onSignal(listener) {
+      for (const name of ["SIGINT", "SIGTERM"] as const) self.on(name, () => listener(name));
+    },
+    async self() {
+      const { fileURLToPath } = await node<NodeUrl>("url");
+      const how = deno === undefined ? self.execArgv : ["run", "--no-prompt", "--no-config"];
+      return [self.execPath, ...how, fileURLToPath(import.meta.url)];
+    },
+    async load(file) {
+      const { pathToFileURL } = await node<NodeUrl>("url");
+      const { resolve } = await node<{ resolve(...paths: string[]): string }>("path");
+      return import(pathToFileURL(resolve(self.cwd(), file)).href);
+    },
+  };
+}
+
+/** Whether this file is the program, and not imported by one. */
+async function isProgram({ argv: [, started] }: Self): Promise<boolean> {
+  // Which of the two there is, and its type, differs from runtime to runtime.
+  const { main: isMain, url } = import.meta as { main?: unknown; url?: string };
+  if (typeof isMain === "boolean") return isMain;
+  if (started === undefined || !url?.startsWith("file:")) return false;
+  try {
+    const { realpathSync } = await node<{ realpathSync(path: string): string }>("fs");
+    const { fileURLToPath } = await node<NodeUrl>("url");
+    return realpathSync(started) === realpathSync(fileURLToPath(url));
+  } catch {
+    return false;
+  }
+}
+async function start(): Promise<void> {
+  const self = runtime<Self>("process");
+  if (self?.argv === undefined || !await isProgram(self)) return;
+  self.stdout.on("error", () => self.exit(0)); // EPIPE: the reader has left, as `head` does
+  self.stderr.on("error", () => {});
+  const code = await main(self.argv.slice(2), processIO(self));
+  self.stdout.write("", () => self.exit(code)); // after all else is written
+}
+void start();
+// #endregion

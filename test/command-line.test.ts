@@ -1,0 +1,947 @@
+// The command line: what it understands, what it prints where, how it ends. main
+// runs in this process in a world made of strings; real children only at the end.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { after, before, describe, test } from "node:test";
+import {
+  breakText, columnsOf, demoServer, failureOf, foldMeta, headerOf, main, parseArguments, printable,
+  ProtocolError, readWord, server, text, TransportError, wantsColor, watchFetch, watchHandler,
+  watchPipe, wireLog, wireTap, type IO, type WireEntry,
+} from "../mcp-raw.ts";
+
+const FILE = fileURLToPath(new URL("../mcp-raw.ts", import.meta.url));
+
+interface World extends Partial<IO> {
+  /** Lines on stdin, for serve --stdio. */
+  input?: string;
+  /** The signal that comes as soon as stderr says this. */
+  signal?: ["SIGINT" | "SIGTERM", string];
+}
+interface Outcome { code: number; stdout: string; stderr: string }
+
+/** Runs main in a world made of strings. */
+async function run(argv: readonly string[], world: World = {}): Promise<Outcome> {
+  const out = { stdout: "", stderr: "" };
+  let interrupt = (_: "SIGINT" | "SIGTERM") => {};
+  const [signal, said] = world.signal ?? [];
+  const code = await main(argv, {
+    stdout: (part) => { out.stdout += part; },
+    stderr(part) {
+      out.stderr += part;
+      if (signal !== undefined && out.stderr.includes(said ?? "")) interrupt(signal);
+    },
+    columns: { stdout: undefined, stderr: undefined },
+    env: {},
+    pipe: () => ({
+      readable: (async function* () { yield Buffer.from(world.input ?? ""); })(),
+      write: (part) => { out.stdout += part; },
+    }),
+    onSignal: (listener) => { interrupt = listener; },
+    self: async () => [],
+    load: () => Promise.reject(new Error("no such module")),
+    ...world,
+  });
+  return { code, ...out };
+}
+
+/** Serves HTTP for the length of the tests around it. */
+function serving(answer: (request: IncomingMessage, response: ServerResponse) => void) {
+  const http = createServer(answer);
+  const at = { url: "" };
+  before(async () => {
+    await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+    at.url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
+  });
+  after(() => { http.closeAllConnections(); http.close(); });
+  return at;
+}
+
+const HELP_FIRST = "mcp-raw.ts demo ";
+const usage = (why: string): Outcome => ({ code: 1, stdout: "",
+  stderr: `mcp-raw: ${why} --help shows how.\n` });
+
+describe("with real processes and sockets", { concurrency: true }, () => {
+  const tsx = ["--import", import.meta.resolve("tsx"), FILE];
+  /** Runs the file in a process of its own; `head` stops reading after that many bytes. */
+  function program(argv: readonly string[],
+    { input = "", head = Infinity }: { input?: string | Buffer; head?: number } = {},
+  ): Promise<Outcome> {
+    const child = spawn(process.execPath, [...tsx, ...argv], { stdio: "pipe", timeout: 20_000 });
+    const out = { stdout: "", stderr: "" };
+    child.stdout.setEncoding("utf8").on("data", (part: string) => {
+      out.stdout += part;
+      if (out.stdout.length > head) child.stdout.destroy();
+    });
+    child.stderr.setEncoding("utf8").on("data", (part: string) => { out.stderr += part; });
+    child.stdin.on("error", () => {}).end(input);
+    return new Promise((resolve) =>
+      child.on("close", (code) => resolve({ code: code ?? -1, ...out })));
+  }
+
+  test("demo tells a whole conversation over stdio on stdout, ends with 0, and a reader that " +
+    "leaves does no harm", async () => {
+    const [{ code, stdout, stderr }, left] =
+      await Promise.all([program(["demo"]), program(["demo"], { head: 10 })]);
+    assert.deepEqual([code, stderr, left.code, left.stderr], [0, "", 0, ""]);
+    assert.deepEqual(stdout.match(/^== .*/gm), ["== The client asks who is there",
+      "== It asks for the tools", "== A call that works",
+      "== A call that fails in the tool", "== A call of a tool that is not there",
+        "== A long call that the client gives up", "== The end"]);
+    const seen = stdout.match(/^#.*/gm)?.map((line) =>
+      line.replace(/^#(\d+) +\+ *\d+ms +/, "$1 ").replace(/ +\d+ B$/, "").replace(/ +/g, " "));
+    assert.deepEqual(seen, [
+      "1 C->S request id=1 server/discover", "2 S->C result id=1 server/discover",
+      "3 C->S request id=2 tools/list", "4 S->C result id=2 tools/list",
+      "5 C->S request id=3 tools/call add", "6 S->C result id=3 tools/call add",
+      "7 C->S request id=4 tools/call calculator", "8 S->C result id=4 tools/call calculator",
+      "9 C->S request id=5 tools/call subtract", "10 S->C error id=5 -32602 Unknown tool: subtract",
+      "11 C->S request id=6 tools/call sleep", "12 C->S notification id=6 notifications/cancelled",
+    ]);
+    const note = "  The server notes: sleep nap aborted: cancelled by the client: no longer needed";
+    assert.ok(stdout.includes(`\n${note}\n`), stdout);
+    // Each message, its folds undone, is JSON of the size that its first line says.
+    const entries = stdout.split(/^(?=#\d)/m).slice(1);
+    const folds = [/"io\.modelcontextprotocol\/protocolVersion".*?\{\}/,
+      /"io\.modelcontextprotocol\/serverInfo":\{.*?\}/]
+      .map((pattern) => pattern.exec(entries.slice(0, 2).map(shownBytes).join(""))?.[0] ?? "");
+    for (const one of entries) {
+      const bytes = shownBytes(one).replace("..same 3 keys as #1..", folds[0] ?? "").replace(
+        "..same 1 key as #2..", folds[1] ?? "");
+      assert.equal(Buffer.byteLength(bytes), Number(/ (\d+) B$/m.exec(one)?.[1]));
+      assert.equal(JSON.parse(bytes).jsonrpc, "2.0");
+    }
+  });
+
+  test("serve --stdio writes nothing but messages to stdout, whatever comes in, and lives on",
+    async () => {
+    const ping = '{"jsonrpc":"2.0","id":"last","method":"no/such"}';
+    const rubbish = ["{oops", "[]", "null", "\"\"", "42", "[".repeat(5000),
+      '{"jsonrpc":"2.0","id":null,"method":"x"}', '{"jsonrpc":"1.0","id":1}',
+      "Content-Length: 10\r", "\x00\x01", "\ufeff{}", '{"jsonrpc":"2.0","id":1,"result":{}}',
+        '{"jsonrpc":"2.0","method":"notifications/x"}'];
+    const parts = [`${rubbish.join("\n")}\n`, Uint8Array.of(0xff, 0xfe, 0x0a), `${ping}\n`];
+    const input = Buffer.concat(parts.map((part) => Buffer.from(part as string)));
+    const { code, stdout } = await program(["serve", "--stdio"], { input });
+    const messages = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+    assert.equal(code, 0);
+    for (const { jsonrpc, error } of messages) {
+      assert.deepEqual([jsonrpc, typeof error.code], ["2.0", "number"]);
+    }
+    assert.deepEqual(messages.at(-1), { jsonrpc: "2.0", id: "last", error: { code: -32601,
+      message: "Method not found: no/such", data: { supported: ["2026-07-28"] } } });
+  });
+
+  // A server in a line: answers whatever comes, in the way that its last argument says.
+  const answering = (how: string): string[] => ["--", process.execPath, "-e", `
+    process.stdin.on("data", (data) => {
+      for (const line of String(data).trim().split("\\n")) {
+        const { id } = JSON.parse(line), content = [{ type: "text", text: "42" }];
+        const result = { resultType: "complete", tools: [], content };
+        const reply = { jsonrpc: "2.0", id, result };
+        ${how}
+      }
+    })`];
+  const GOOD = "console.log(JSON.stringify(reply));";
+  const cases: [what: string, how: string, argv: string[], outcome: Outcome][] = [
+    ["answers", GOOD, ["add"], { code: 0, stdout: "42\n", stderr: "" }],
+    ["writes a log line to stdout is warned about once a line, and the call goes on",
+      `console.log("ready"); ${GOOD}`, ["--method", "x", "--json"],
+      { code: 0, stdout: '{"resultType":"complete","tools":[],"content":[{"type":"text",' +
+        '"text":"42"}]}\n',
+        stderr: 'mcp-raw: The server wrote a line to stdout that is no message: "ready". Logs ' +
+          'belong on stderr (console.error).\n' }],
+    ["frames with Content-Length is told to write lines, exit 6",
+      'console.log("Content-Length: 2\\r\\n\\r\\n{}");', ["add"], { code: 6, stdout: "",
+      stderr: "mcp-raw: The server frames its messages with Content-Length headers. MCP on " +
+        "stdio has one JSON text a line: write JSON and a newline, no headers.\n" }],
+    ["spreads JSON over several lines is told to use one, exit 6",
+      "console.log(JSON.stringify(reply, null, 2));", ["add"], { code: 6, stdout: "",
+      stderr: 'mcp-raw: The server spreads a message over several lines, or cuts it short: "{". ' +
+        'Write each message on one line (JSON.stringify without indent).\n' }],
+    ["dies is named with its exit code and its last words, exit 4",
+      'console.error("no key"); process.exit(3);', ["add", "-q"], { code: 4, stdout: "",
+      stderr: "mcp-raw: The server ended with exit code 3. Its last words: no key. Run the " +
+        "server by itself to see why.\n" }],
+    ["is silent after a log line is reminded of it, exit 4", 'console.log("ready");', ["add", "-q",
+      "--timeout", "600"], { code: 4, stdout: "",
+      stderr: "mcp-raw: No answer within 600 ms, and the call was cancelled. Lines on stdout " +
+        "that are no messages may be why: " +
+        "logs belong on stderr. --timeout MS waits longer.\n" }],
+    ["gets a line as it was typed; its reply is printed raw",
+      'process.stdout.write(" {\\"x\\" : 1}\\n");', ["--line", '{ "id" : 1 }'],
+      { code: 0, stdout: ' {"x" : 1}\n', stderr: "" }],
+  ];
+  for (const [what, how, argv, outcome] of cases) {
+    test(`call to a server that ${what}`, async () => {
+      assert.deepEqual(await run(["call", ...argv, ...answering(how)]), outcome);
+    });
+  }
+
+  test("call to a command that is not there is named with what to look at, exit 4", async () => {
+    const { code, stdout, stderr } = await run(["call", "--", "no-such-command"]);
+    assert.deepEqual([code, stdout], [4, ""]);
+    assert.match(stderr, /^mcp-raw: Cannot run "no-such-command": [^\n]*\. Check the spelling/);
+    assert.match(stderr, /^[^\n]* and PATH, or install it\.\n$/);
+  });
+
+  test("-e and --cwd reach the command, and its stderr is passed on", async () => {
+    const show = 'console.error(process.env.COLOUR_OF_TEA, process.cwd());' + GOOD;
+    const { code, stderr } = await run(["call", "--method", "x", "-e", "COLOUR_OF_TEA=green",
+      "--cwd", "/", ...answering(show)]);
+    assert.deepEqual([code, stderr], [0, "green /\n"]);
+  });
+
+  test("Ctrl-C ends the server and then the call, with 130", async () => {
+    const how = 'process.stdin.on("end", () => console.error("goodbye")); ' +
+      'console.error("waiting");';
+    const argv = ["call", "add", ...answering(how)];
+    const outcome = await run(argv, { signal: ["SIGINT", "waiting"] });
+    assert.deepEqual(outcome, { code: 130, stdout: "", stderr: "waiting\ngoodbye\n" });
+  });
+
+  test("demo --http tells the same over HTTP, and that a header which lies about the body is " +
+    "refused with -32020", async () => {
+    const { code, stdout, stderr } = await run(["demo", "--http"]);
+    assert.deepEqual([code, stderr], [0, ""]);
+    const seen = stdout.match(/^(?:#|==).*/gm)?.map((line) =>
+      line.replace(/^#\d+ +\+ *\d+ms +/, "").replace(/ +\d+ B$/, "").replace(/ +/g, " "));
+    assert.deepEqual(seen, [
+      "== The client asks who is there", "C->S request id=1 server/discover",
+        "S->C result id=1 server/discover",
+      "== It asks for the tools", "C->S request id=2 tools/list", "S->C result id=2 tools/list",
+      "== A call that works", "C->S request id=3 tools/call add", "S->C result id=3 tools/call add",
+      "== A call that fails in the tool", "C->S request id=4 tools/call calculator",
+        "S->C result id=4 tools/call calculator",
+      "== A call of a tool that is not there", "C->S request id=5 tools/call subtract",
+        "S->C error id=5 -32602 Unknown tool: subtract",
+      "== A long call that the client gives up", "C->S request id=6 tools/call sleep", "S->C opens",
+        "S->C comment", "C->S closes",
+      "== A header that lies about the body", "C->S request id=1 server/discover",
+      'S->C error id=1 -32020 Header mismatch: Mcp-Method is "tools/list", the …', "== The end",
+    ]);
+    const lines = [
+      "  > POST http://127.0.0.1:PORT/mcp\n  > accept: application/json, text/event-stream",
+      "  < 400\n  < content-type: application/json\n" +
+        '  | {"jsonrpc":"2.0","id":1,"error":{"code":-32020,',
+      "  The server notes: sleep nap aborted: the client closed the connection",
+    ];
+    const somePort = stdout.replace(/:\d+\/mcp/g, ":PORT/mcp");
+    for (const line of lines) assert.ok(somePort.includes(`\n${line}\n`), `${line}\n${stdout}`);
+  });
+});
+
+describe("arguments", () => {
+  test("CLI-01: a header is cut at its first colon, each -H counts, and one without a value is " +
+    "an error of usage (exit 1 here, not 2)", async () => {
+    const flags =
+      ["--header", "Authorization: Bearer x:y", "--header", "X-A:b", "-H", "X-B: \t c "];
+    const { all } = parseArguments(["call", ...flags, "http://127.0.0.1/"]);
+    assert.deepEqual(all("--header").map(headerOf),
+      [["Authorization", "Bearer x:y"], ["X-A", "b"], ["X-B", "c"]]);
+    assert.deepEqual(await run(["call", ...flags, "--header"]), usage("--header wants a value."));
+    assert.deepEqual(await run(["call", "http://127.0.0.1/", "-H", "--json"]),
+      usage("-H wants a value."));
+  });
+
+  test("CLI-02: --version and --help print and end with 0, no arguments print the help and end " +
+    "with 1 (not 2), and no URL is opened", async () => {
+    for (const argv of [["--version"], ["-V"], ["call", "http://127.0.0.1:1/", "--version"]]) {
+      assert.deepEqual(await run(argv), { code: 0, stdout: "0.1.0\n", stderr: "" });
+    }
+    const { stdout: help } = await run(["--help"]);
+    assert.ok(help.startsWith(HELP_FIRST));
+    for (const argv of [["-h"], ["call", "-h"], ["call", "http://127.0.0.1:1/", "--help"]]) {
+      assert.deepEqual(await run(argv), { code: 0, stdout: help, stderr: "" });
+    }
+    assert.deepEqual(await run([]), { code: 1, stdout: "", stderr: help });
+  });
+
+  test("the help fits a screen of 24 lines and 100 columns, examples first", async () => {
+    const lines = (await run(["-h"])).stdout.split("\n");
+    assert.ok(lines.length <= 25, `${lines.length - 1} lines`);
+    assert.ok(Math.max(...lines.map(columnsOf)) <= 100);
+    assert.deepEqual(lines.slice(0, 4).map((line) => line.split(" ").slice(0, 2).join(" ")),
+      ["mcp-raw.ts demo", "mcp-raw.ts serve", "mcp-raw.ts call", "mcp-raw.ts call"]);
+  });
+
+  test("flags take values joined or apart, and nothing after -- is read", () => {
+    const read = parseArguments(["call", "add", "--timeout=5", "a=-1", "--cwd", "/tmp",
+      "-e", "A=1", "-e", "B==", "-q", "--line=--x=y", "--", "node", "--json", "-h"]);
+    assert.deepEqual(read.words, ["add", "a=-1"]);
+    assert.deepEqual(read.target, ["node", "--json", "-h"]);
+    const flags = ["--timeout", "--cwd", "--env", "--quiet", "--line", "--json", "--header"];
+    assert.deepEqual(flags.map(read.flag), ["5", "/tmp", "A=1", "", "--x=y", undefined, undefined]);
+    assert.deepEqual(read.all("--env"), ["A=1", "B=="]);
+  });
+
+  const NAME_ONE = "Name one server: an http URL, or -- and the command that starts it.";
+  const wrong: [argv: string[], why: string][] = [
+    [["tap"], '"tap" is no command.'],
+    [["call", "--colour", "http://a/"], "call has no flag --colour."],
+    [["demo", "-H", "a: b"], "demo has no flag -H."],
+    [["call", "--json=1", "http://a/"], "--json takes no value."],
+    [["call", "--timeout", "1", "--timeout", "2", "http://a/"], "--timeout is given twice."],
+    [["call", "--timeout", "soon", "http://a/"],
+      '--timeout wants a whole number up to 2147483647, not "soon".'],
+    [["call", "-H", "no colon", "http://a/"], "-H wants 'Name: value', not \"no colon\"."],
+    [["call", "-H", "a\r\nb: c", "http://a/"], "-H wants 'Name: value', not \"a\\r\\nb: c\"."],
+    [["call", "-e", "NOVALUE", "--", "x"], '-e is KEY=VALUE, not "NOVALUE".'],
+    [["call", "-e", "A=1", "http://a/"], "--env is for commands, a URL takes -H."],
+    [["call", "-H", "a: b", "--", "x"], "-H is for URLs, a command takes -e."],
+    [["call"], NAME_ONE], [["call", "add", "--"], NAME_ONE],
+    [["call", "http://a/", "http://b/"], NAME_ONE], [["call", "http://a/", "--", "b"], NAME_ONE],
+    [["call", "add", "--listen", "http://a/"], "Choose one: a tool, --method, --line or --listen."],
+    [["call", "--method", "x", "--params", "[1]", "http://a/"],
+      '--params wants a JSON object, not "[1]".'],
+    [["serve"], "serve takes --stdio or --http PORT."],
+    [["serve", "--stdio", "--http", "1"], "serve takes --stdio or --http PORT."],
+    [["serve", "--http", "70000"], '--http wants a whole number up to 65535, not "70000".'],
+    [["serve", "--stdio", "hello"], 'serve does not take "hello".'],
+    [["serve", "--stdio", "--module", "x.ts"], "Cannot load x.ts: no such module."],
+    [["demo", "--era", "legacy"], "The demo takes --era modern."],
+  ];
+  for (const [argv, why] of wrong) {
+    test(`"${printable(argv.join(" "))}" ends with 1 and a sentence about it`, async () => {
+      assert.deepEqual(await run(argv), usage(why));
+    });
+  }
+
+  test("a typed word becomes what the schema asks for, else stays undefined", () => {
+    const cases: [word: string, schema: unknown, value: unknown][] = [
+      ["2", { type: "number" }, 2], ["x", { type: "number" }, undefined],
+      ["2", { type: "string" }, "2"], ["", { type: "string" }, ""],
+      ["2.0", { type: "integer" }, 2], ["2.5", { type: "integer" }, undefined],
+      ["true", { type: "boolean" }, true], ["yes", { type: "boolean" }, undefined],
+      ["[1]", { type: "array" }, [1]], ["1,2", { type: "array" }, undefined],
+      ['{"a":1}', { type: "object" }, { a: 1 }], ["[]", { type: "object" }, undefined],
+      ["null", { type: ["string", "null"] }, null], ["7", { type: ["string", "number"] }, 7],
+      ["7a", { type: ["string", "number"] }, "7a"], ["7", { oneOf: [{ type: "string" }] }, "7"],
+      ["7", { anyOf: [{ type: "integer" }, { type: "null" }] }, 7],
+      ["7", {}, 7], ["seven", {}, "seven"],
+    ];
+    for (const [word, schema, value] of cases) {
+      assert.deepEqual(readWord(word, schema), value, `${word} as ${JSON.stringify(schema)}`);
+    }
+  });
+});
+
+describe("call", async () => {
+  const app = demoServer();
+  const odd = server({ name: "odd", version: "2", report: () => {}, tools: [
+    { name: "shout", description: "Says it\nloudly", inputSchema: { type: "object" },
+      handler: () => text("\x1b[31mred\n\u202etxt") },
+    { name: "count", inputSchema: {
+        type: "object", properties: { n: { type: "integer" }, to: {} }, required: ["n"] },
+      handler: (given) => text(JSON.stringify(given)) },
+  ] });
+  const [demo, other] = await Promise.all([app.listen(0), odd.listen(0)]);
+  after(() => Promise.all([demo.close(), other.close()]));
+
+  test("prints the text of a result on stdout and nothing else", async () => {
+    for (const words of [["add", "a=2", "b=40", demo.url], [demo.url, "echo", "text=42"]]) {
+      assert.deepEqual(await run(["call", ...words]), { code: 0, stdout: "42\n", stderr: "" });
+    }
+  });
+
+  test("prints a block that is no text as a line about it", async () => {
+    assert.deepEqual(await run(["call", "picture", demo.url]), { code: 0,
+      stdout: "[image image/png 71 bytes]\n", stderr: "" });
+  });
+
+  test("prints the whole result as JSON with --json, indented on a terminal", async () => {
+    const whole = { resultType: "complete",
+      content: [{ type: "text", text: '{"quotient":3,"remainder":1}' }],
+      structuredContent: { quotient: 3, remainder: 1 },
+      _meta: { "io.modelcontextprotocol/serverInfo": { name: "mcp-raw", version: "0.1.0" } } };
+    const argv = ["call", "divide", "a=7", "b=2", "--json", demo.url];
+    assert.deepEqual(await run(argv), { code: 0, stdout: `${JSON.stringify(whole)}\n`,
+      stderr: "" });
+    const { stdout } = await run(argv, { columns: { stdout: 80, stderr: undefined } });
+    assert.equal(stdout, `${JSON.stringify(whole, null, 2)}\n`);
+  });
+
+  test("ends with 5 on a result that is an error, whose text is the result", async () => {
+    const argv = ["call", "calculator", "operation=divide", "a=1", "b=0", demo.url];
+    assert.deepEqual(await run(argv), { code: 5, stdout: "Division by zero\n",
+      stderr: 'mcp-raw: The tool "calculator" failed (isError); ' +
+        "what it says about it is the result.\n" });
+  });
+
+  test("ends with 5 on a tool that is not there, and names those that are", async () => {
+    assert.deepEqual(await run(["call", "count2", other.url]), { code: 5, stdout: "",
+      stderr: "mcp-raw: The server refused: Unknown tool: count2. Its tools are shout, count " +
+        "(-32602).\n" });
+  });
+
+  test("sends what does not fit the schema as it was typed, and says so unless told to be quiet",
+    async () => {
+    const argv = ["call", "count", "n=1", "to=x", "by=3", other.url];
+    const stdout = '{"n":1,"to":"x","by":"3"}\n';
+    assert.deepEqual(await run(argv), { code: 0, stdout,
+      stderr: "mcp-raw: by=3 is not in the schema; sent as typed.\n" });
+    assert.deepEqual(await run([...argv, "-q"]), { code: 0, stdout, stderr: "" });
+    const twice = await run(["call", "count", "n=1", "n=2", other.url]);
+    assert.deepEqual(twice, usage("The argument n is given twice."));
+  });
+
+  test("lets no server steer the terminal, and changes no byte where there is none", async () => {
+    const raw = await run(["call", "shout", other.url]);
+    assert.equal(raw.stdout, "\x1b[31mred\n\u202etxt\n");
+    const columns = { stdout: 80, stderr: undefined };
+    const shown = await run(["call", "shout", other.url], { columns });
+    assert.equal(shown.stdout, "\\u001b[31mred\n\\u202etxt\n");
+  });
+
+  test("without a tool walks over all that the server says of itself", async () => {
+    assert.deepEqual(await run(["call", other.url]), { code: 0, stderr: "", stdout: [
+      "odd 2", "  speaks        2026-07-28 (here 2026-07-28)", "  offers        tools", "tools (2)",
+      "  shout()                            Says it", "  count(n: integer, to?: any value)", "",
+    ].join("\n") });
+  });
+
+  test("with --method sends any method, and a refusal ends with 5", async () => {
+    const argv = ["call", "--method", "tools/call", "--params",
+      '{"name":"echo","arguments":{"text":"x"}}', demo.url];
+    const { code, stdout } = await run(argv);
+    assert.deepEqual([code, JSON.parse(stdout).content], [0, [{ type: "text", text: "x" }]]);
+    assert.deepEqual(await run(["call", "--method", "no/such", demo.url]),
+      { code: 5, stdout: "", stderr: "mcp-raw: The server refused: Method not found: no/such " +
+        "(-32601).\n" });
+  });
+
+  test("with --line posts the text as it is and prints the raw reply", async () => {
+    const line = '{"jsonrpc":"2.0","id":7,"method":"tools/list"}';
+    assert.deepEqual(await run(["call", "--line", line, demo.url]), { code: 0,
+      stdout: '{"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"params._meta needs ' +
+        '\\"io.modelcontextprotocol/protocolVersion\\"","data":{"supported":["2026-07-28"]}}}\n',
+      stderr: "mcp-raw: HTTP 400\n" });
+    assert.deepEqual(await run(["call", "-q", "--line", "[]", demo.url]), { code: 0, stderr: "",
+      stdout: '{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid request: a message is ' +
+        'one JSON object"}}\n' });
+  });
+
+  test("with --wire writes the log to stderr and leaves stdout alone", async () => {
+    const { code, stdout, stderr } = await run(["call", "add", "a=1", "b=2", "--wire", "-H",
+      "Authorization: Bearer s3cret", demo.url]);
+    assert.deepEqual([code, stdout], [0, "3\n"]);
+    assert.match(stderr, /^#1 +\+ +0ms +C->S +request +id=1 tools\/list +\d+ B\n {2}> POST http:/);
+    assert.match(stderr, /\n {2}> authorization: Bearer \.\.masked\.\.\n/);
+    assert.doesNotMatch(stderr, /s3cret|\x1b/);
+  });
+
+  test("waits no longer than --timeout, ends with 4, and the handler is told", async () => {
+    const noted: string[] = [];
+    const slow = await demoServer({ note: (sentence) => noted.push(sentence) }).listen(0);
+    const argv = ["call", "sleep", "ms=60000", "label=long", "--timeout", "60", slow.url];
+    assert.deepEqual(await run(argv), { code: 4, stdout: "", stderr: "mcp-raw: No answer " +
+      "within 60 ms, and the call was cancelled. --timeout MS waits longer.\n" });
+    for (let waited = 0; noted.length === 0 && waited < 1000; waited += 5) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    assert.deepEqual(noted, ["sleep long aborted: the client closed the connection"]);
+    await slow.close();
+  });
+});
+
+describe("call and servers that offer more, or less", () => {
+  const RESULTS: Record<string, string> = {
+    "server/discover": '"supportedVersions":["2026-07-28"],"instructions":"Be\\nkind",' +
+      '"capabilities":{"tools":{},"resources":{},"prompts":{}}',
+    "tools/list": '"tools":[{"name":"bare"}]',
+    "resources/list": '"resources":[{"uri":"file:///a","name":"a","title":"The a"}]',
+    "resources/templates/list": '"resourceTemplates":[{"uriTemplate":"file:///{x}","name":"x"}]',
+    "tools/call": '"content":[{"type":"resource","resource":' +
+      '{"uri":"file:///a","mimeType":"text/plain","text":"abc"}},' +
+      '{"type":"resource_link","uri":"file:///b","name":"b"},' +
+      '{"type":"audio","data":"AAAA","mimeType":"audio/wav"},{"type":"new"},7]',
+  };
+  const at = serving((request, response) => {
+    let body = "";
+    request.setEncoding("utf8").on("data", (part: string) => { body += part; }).on("end", () => {
+      const { id, method, params } = JSON.parse(body);
+      response.setHeader("content-type",
+        method === "subscriptions/listen" ? "text/event-stream" : "application/json");
+      if (method === "subscriptions/listen") {
+        const _meta = `"_meta":{"io.modelcontextprotocol/subscriptionId":${id}}`;
+        const filter = JSON.stringify(params.notifications);
+        response.end('data: {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged",' +
+          `"params":{${_meta},"notifications":${filter}}}\n\n` +
+          'data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed",' +
+          `"params":{${_meta}}}\n\n` +
+          `data: {"jsonrpc":"2.0","id":${id},"result":{"resultType":"complete",${_meta}}}\n\n`);
+      } else if (RESULTS[method] === undefined) {
+        const error = '{"code":-32603,"message":"Internal error"}';
+        response.end(`{"jsonrpc":"2.0","id":${id},"error":${error}}`);
+      } else {
+        const result = `{"resultType":"complete",${RESULTS[method]}}`;
+        response.end(`{"jsonrpc":"2.0","id":${id},"result":${result}}`);
+      }
+    });
+  });
+
+  test("the walk shows every list that is advertised, says what failed or lacks a schema, and " +
+    "ends with the worst code", async () => {
+    assert.deepEqual(await run(["call", at.url]), { code: 6,
+      stdout: ["A server without a name", "  speaks        2026-07-28 (here 2026-07-28)",
+        "  offers        tools, resources, prompts",
+        "  instructions  Be\\nkind", "tools (1)", "  bare()", "resources (1)", "  file:///a  The a",
+        "resourceTemplates (1)", "  file:///{x}", ""].join("\n"),
+      stderr: "mcp-raw: prompts are advertised, but prompts/list failed. The server refused: " +
+        "Internal error (-32603).\n" +
+        'mcp-raw: The tool "bare" has no inputSchema; each needs one.\n' });
+  });
+
+  test("blocks of every type are shown in a line each", async () => {
+    assert.deepEqual(await run(["call", "bare", at.url]), { code: 0, stderr: "", stdout: [
+      "[resource text/plain 3 characters file:///a]",
+      "[resource_link file:///b]", "[audio audio/wav 3 bytes]", "[new]", "7", ""].join("\n") });
+  });
+
+  test("--listen prints each notification as a line of JSON until the server ends the subscription",
+    async () => {
+    const heard = (filter: string): Outcome => ({ code: 0,
+      stderr: "mcp-raw: The server has ended the subscription.\n",
+      stdout: '{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":' +
+        `{"_meta":{"io.modelcontextprotocol/subscriptionId":1},"notifications":${filter}}}\n` +
+        '{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":' +
+        '{"_meta":{"io.modelcontextprotocol/subscriptionId":1}}}\n' });
+    assert.deepEqual(await run(["call", "--listen", at.url]),
+      heard('{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}'));
+    assert.deepEqual(await run(["call", "--listen", "--params",
+      '{"notifications":{"resourceSubscriptions":["file:///a"]}}', at.url]),
+      heard('{"resourceSubscriptions":["file:///a"]}'));
+  });
+});
+
+describe("call and HTTP statuses", () => {
+  const DENIED = '{"jsonrpc":"2.0","error":{"code":-32600,"message":"Origin x is not allowed"}}';
+  type Reply = [status: number, body: string, headers?: Record<string, string>];
+  const replies: Record<string, Reply> = {
+    "/404": [404, "nothing here"], "/405": [405, ""], "/400": [400, "Bad Request: no session"],
+    "/401": [401, '{"error":"invalid_token"}', { "content-type": "application/json" }],
+    "/403": [403, DENIED, { "content-type": "application/json" }], "/500": [500, "404"],
+    "/307": [307, "", { location: "https://b.example/mcp" }],
+    "/400-modern": [400, '{"jsonrpc":"2.0","id":1,"error":{"code":-32022,' +
+      '"message":"Unsupported protocol version","data":' +
+      '{"supported":["2030-01-01"],"requested":"2026-07-28"}}}',
+      { "content-type": "application/json" }],
+    "/200": [200, '{"jsonrpc":"1.0"}', { "content-type": "application/json" }],
+  };
+  const at = serving((request, response) => {
+    const [status, body, headers] = replies[request.url ?? ""] ?? [404, ""];
+    response.writeHead(status, headers).end(body);
+  });
+  const to = async (path: string): Promise<Outcome> => run(["call", at.url.replace("/mcp", path)]);
+
+  test("CLI-04: what follows from a reply is decided by its status, never by its text, and the " +
+    "sentence names it (falling back to an earlier transport needs the earlier revisions)",
+    async () => {
+    const seen: Record<string, unknown> = {};
+    for (const path of ["/404", "/405", "/400", "/401", "/500"]) {
+      const { code, stdout, stderr } = await to(path);
+      assert.equal(stdout, "");
+      assert.equal(stderr.split("\n").length, 2);
+      seen[path] = [code, /HTTP (\d+)/.exec(stderr)?.[1]];
+    }
+    assert.deepEqual(seen, { "/404": [4, "404"], "/405": [4, "405"], "/400": [4, "400"],
+      "/401": [3, "401"], "/500": [4, "500"] });
+  });
+
+  test("a 400 with an error of the protocol is that error, exit 5", async () => {
+    assert.deepEqual(await to("/400-modern"), { code: 5, stdout: "",
+      stderr: "mcp-raw: The server refused: Unsupported protocol version. " +
+        "It speaks 2030-01-01 (-32022).\n" });
+  });
+
+  test("a 403 is authorization, exit 3, whatever its body", async () => {
+    assert.deepEqual(await to("/403"), { code: 3, stdout: "",
+      stderr: `mcp-raw: HTTP 403 from ${at.url.replace("/mcp", "/403")}: ` +
+      `not allowed (${DENIED}). Check token and Origin.\n` });
+  });
+
+  test("a redirect is named and not followed, exit 4", async () => {
+    assert.deepEqual(await to("/307"), { code: 4, stdout: "",
+      stderr: `mcp-raw: HTTP 307 from ${at.url.replace("/mcp", "/307")}: ` +
+      "it is at https://b.example/mcp now. Redirects are not followed; give that URL if you " +
+        "trust it.\n" });
+  });
+
+  test("a reply that is no message breaks a rule, exit 6", async () => {
+    assert.deepEqual(await to("/200"), { code: 6, stdout: "",
+      stderr: 'mcp-raw: The reply is no message: Invalid request: "jsonrpc" must be "2.0".\n' });
+  });
+
+  test("a URL where nobody listens is named with what to look at, exit 4", async () => {
+    const { code, stderr } = await run(["call", "http://127.0.0.1:2/mcp"]);
+    assert.equal(code, 4);
+    assert.match(stderr, /^mcp-raw: Cannot reach http:\/\/127\.0\.0\.1:2\/mcp: /);
+    assert.match(stderr, /^[^\n]*\. Is the server running there\?\n$/);
+  });
+});
+
+test("each fault has its exit code and one sentence without a line break", () => {
+  const of = (code: string, message = "It broke"): [number, string] => {
+    const { code: exit, sentence } = failureOf(new TransportError(code, message));
+    return [exit, sentence];
+  };
+  assert.deepEqual(of("timeout"), [4, "It broke. --timeout MS waits longer."]);
+  assert.deepEqual(of("closed"), [4, "It broke. Run the server by itself to see why."]);
+  assert.deepEqual(of("framing", "One\ntwo\x1b[2J!"), [6, "One\\ntwo\\u001b[2J!"]);
+  assert.deepEqual(of("authorization"), [3, "It broke."]);
+  assert.deepEqual(of("in-use"), [1, "It broke."]);
+  assert.deepEqual(failureOf(new ProtocolError(-32603, "Internal error")),
+    { code: 5, sentence: "The server refused: Internal error (-32603)." });
+  assert.deepEqual(failureOf(new RangeError("oops")), { code: 1, sentence: "Unexpected: oops." });
+});
+
+describe("serve", () => {
+  const LIST = '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{' +
+    '"io.modelcontextprotocol/protocolVersion":"2026-07-28",' +
+    '"io.modelcontextprotocol/clientCapabilities":{}}}}';
+
+  test("--stdio serves stdin to its end, and then ends with 0", async () => {
+    const { code, stdout, stderr } = await run(["serve", "--stdio"], { input: `${LIST}\n` });
+    assert.deepEqual([code, stderr], [0, ""]);
+    const names = JSON.parse(stdout).result.tools.map((tool: { name: string }) => tool.name);
+    assert.deepEqual(names, ["get_current_time", "echo", "add", "calculator", "divide", "sleep",
+      "picture"]);
+  });
+
+  test("--stdio --wire logs to stderr and changes no byte on stdout", async () => {
+    const plain = await run(["serve", "--stdio"], { input: `${LIST}\n` });
+    const watched = await run(["serve", "--stdio", "--wire"], { input: `${LIST}\n` });
+    assert.equal(watched.stdout, plain.stdout);
+    const lines = watched.stderr.match(/^#.*/gm)?.map((line) =>
+      line.replace(/\+ +\d+/, "+").replace(/ +/g, " "));
+    assert.deepEqual(lines, ["#1 +ms C->S request id=1 tools/list 171 B",
+      `#2 +ms S->C result id=1 tools/list ${Buffer.byteLength(plain.stdout)} B`]);
+  });
+
+  test("--module serves the server that a module exports as default, app or server", async () => {
+    const only = { name: "only", handler: () => text("") };
+    const mine = server({ name: "mine", version: "1", tools: [only] });
+    const argv = ["serve", "--stdio", "--module", "m.ts"];
+    const modules = [{ default: mine }, { app: mine }, { server: mine }, { default: 1, app: mine }];
+    for (const exported of modules) {
+      const { stdout } = await run(argv, { input: LIST, load: async () => exported });
+      assert.equal(JSON.parse(stdout).result.tools[0].name, "only");
+    }
+    const none = await run(argv, { load: async () => ({ default: {} }) });
+    assert.deepEqual(none, usage("m.ts exports no server; write: export default server({ ... })."));
+  });
+
+  for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
+    test(`--http answers until ${signal}, lets the port go, and ends with ${code}`, async () => {
+      const world: World = { signal: [signal, "until Ctrl-C"] };
+      const { stderr, ...rest } = await run(["serve", "--http", "0"], world);
+      assert.deepEqual(rest, { code, stdout: "" });
+      const url = /^mcp-raw: serving (http:\S+) until Ctrl-C\n$/.exec(stderr)?.[1] ?? stderr;
+      await assert.rejects(fetch(url));
+    });
+  }
+
+  test("--http on a port that is taken is a clear error, exit 1", async () => {
+    const taken = await demoServer().listen(0);
+    const { port } = new URL(taken.url);
+    const { code, stdout, stderr } = await run(["serve", "--http", port]);
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(stderr, new RegExp(`^mcp-raw: Port ${port} on 127\\.0\\.0\\.1 is ` +
+      `taken\\.[^\\n]*\\n$`));
+    await taken.close();
+  });
+
+  test("--allow-origin lets that Origin in and no other", async () => {
+    const statuses: number[] = [];
+    let stop = (_: "SIGINT") => {};
+    const visit = async (line: string): Promise<void> => {
+      const url = /serving (\S+)/.exec(line)?.[1];
+      if (url === undefined) return;
+      for (const Origin of ["https://a.example", "https://b.example"]) {
+        const headers = { Origin, "Content-Type": "application/json",
+          Accept: "application/json, text/event-stream",
+          "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/list" };
+        statuses.push((await fetch(url, { method: "POST", body: LIST, headers })).status);
+      }
+      stop("SIGINT");
+    };
+    await run(["serve", "--http", "0", "--allow-origin", "https://a.example"],
+      { stderr: (line) => void visit(line), onSignal: (listener) => { stop = listener; } });
+    assert.deepEqual(statuses, [200, 403]);
+  });
+});
+
+const META = '"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",' +
+  '"io.modelcontextprotocol/clientInfo":' +
+  '{"name":"a,b","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}';
+const entry = (seq: number, bytes: string, more: Partial<WireEntry> = {}): WireEntry =>
+  ({ seq, ms: seq * 3, direction: "C->S", frame: "line", text: bytes, ...more });
+/** The bytes that a written entry shows, with its newlines put back. */
+const shownBytes = (written: string): string =>
+  written.split("\n").filter((line) => line.startsWith("  | "))
+    .map((line) => line.slice(4)).join("").replaceAll("\\n", "\n");
+/** A first line, its size at the right edge. */
+const headed = (start: string, size: string): string => start.padEnd(100 - size.length) + size;
+
+describe("the wire log", () => {
+  test("shows a message under a line that names it, folds what _meta repeats, and explains each " +
+    "thing once", () => {
+    const write = wireLog();
+    assert.equal(write(entry(1,
+      `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{${META}}}}\n`)), [
+      headed("#1  +   3ms  C->S  request      id=1 tools/list", "237 B"),
+      '  | {"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{',
+      '  | "io.modelcontextprotocol/protocolVersion":"2026-07-28",' +
+        '"io.modelcontextprotocol/clientInfo":{',
+      '  | "name":"a,b","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}\\n',
+      "  is     Ask for the tools, page by page (spec server/tools#listing-tools).",
+      "  is     _meta names the revision, the client and what it can do, in every request.",
+      "  why    So any process can answer any request: no handshake, no session (spec basic#meta).",
+      "  is     One line is one message: a JSON text and a newline (spec basic/transports/stdio).",
+      "", "",
+    ].join("\n"));
+    assert.equal(write(entry(2,
+      '{"jsonrpc":"2.0","id":"x","method":"tools/list",' +
+      `"params":{${META},"progressToken":"p1"}}}\n`)), [
+      headed('#2  +   6ms  C->S  request      id="x" tools/list', "260 B"),
+      '  | {"jsonrpc":"2.0","id":"x","method":"tools/list","params":{"_meta":{' +
+        "..same 3 keys as #1..,",
+      '  | "progressToken":"p1"}}}\\n',
+      "  is     progressToken asks for progress under that name (spec basic/patterns/progress).",
+      "", "",
+    ].join("\n"));
+    const error = '{"jsonrpc":"2.0","id":"x",' +
+      '"error":{"code":-32602,"message":"Unknown tool: y"}}\n';
+    assert.equal(write(entry(3, error, { direction: "S->C" })), [
+      headed('#3  +   9ms  S->C  error        id="x" -32602 Unknown tool: y', "79 B"),
+      '  | {"jsonrpc":"2.0","id":"x","error":{"code":-32602,"message":"Unknown tool: y"}}\\n',
+      "  is     -32602: wrong parameters, or no such tool (spec server/tools#error-handling).",
+      "", "",
+    ].join("\n"));
+    const result = '{"jsonrpc":"2.0","id":"x","result":' +
+      '{"resultType":"complete","content":[],"isError":true}}\n';
+    assert.equal(write(entry(4, result, { direction: "S->C" })).split("\n")[0],
+      headed('#4  +  12ms  S->C  result       id="x" tools/list', "90 B"));
+  });
+
+  test("joined, the lines after | are the exact bytes at every width, broken only after , { [",
+    () => {
+    const texts = [
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"漢字,かな",' +
+      `"arguments":{"a":[1,2,[3]],"b":"x{y[z,"},${META}}}}\n`,
+      '{ "jsonrpc" : "2.0", "id" : 0, "result" : { "content" : [ ], "resultType" : "x" } }\n',
+      "no JSON, not { at [ all\n", "", "\n", "a\n\nb,c",
+    ];
+    for (const bytes of texts) {
+      for (let columns = 40; columns <= 130; columns++) {
+        const written = wireLog({ columns })(entry(1, bytes));
+        assert.equal(shownBytes(written), bytes);
+        const lines = written.split("\n").filter((line) => line.startsWith("  | "));
+        for (const line of lines.slice(0, -1)) assert.match(line, /(?:[,{[]|\\n)$/);
+        // What is too wide could not have been broken anywhere.
+        for (const line of lines.filter((line) => columnsOf(line) > columns)) {
+          assert.equal(breakText(line.slice(4), 1).length, 1, line);
+        }
+      }
+    }
+  });
+
+  test("a wide character takes two columns, a combining mark none", () => {
+    const texts = ["abc", "漢字", "かな", "한글", "e\u0301", "😀", "ｆｕ", ""];
+    assert.deepEqual(texts.map(columnsOf), [3, 4, 4, 4, 1, 2, 4, 0]);
+    assert.deepEqual(breakText('"漢字漢字","漢字",1', 16), ['"漢字漢字",', '"漢字",1']);
+    assert.deepEqual(breakText('"漢字漢字","漢字",1', 18), ['"漢字漢字","漢字",', "1"]);
+  });
+
+  test("a fold stands for keys that an earlier message had, and gives the bytes back when undone",
+    () => {
+    const known = new Map<string, number>();
+    const first = `{"params":{${META}}}}`;
+    assert.equal(foldMeta(first, 1, known), first);
+    const cases: [text: string, folded: string][] = [
+      [first, '{"params":{"_meta":{..same 3 keys as #1..}}}'],
+      [first.replace('"2026-07-28"', '"2030-01-01"'),
+        '{"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2030-01-01",' +
+        "..same 2 keys as #1..}}}"],
+      [first.replace('{"io.', '{"progressToken":1,"io.'),
+        '{"params":{"_meta":{"progressToken":1,..same 3 keys as #1..}}}'],
+      ['{"params":{"_meta":{"progressToken":1}}}', '{"params":{"_meta":{"progressToken":1}}}'],
+      [`{"params":{"arguments":{${META}}}}}`, `{"params":{"arguments":{${META}}}}}`],
+      [`{"params":{"name":"_meta","x":{${META.slice(9)}}}}`,
+        `{"params":{"name":"_meta","x":{${META.slice(9)}}}}`],
+      ['{"params":{"_meta":{}}}', '{"params":{"_meta":{}}}'],
+      ["no JSON", "no JSON"], ['{"_meta":{"a":1', '{"_meta":{"a":1'],
+    ];
+    for (const [bytes, folded] of cases) assert.equal(foldMeta(bytes, 2, known), folded);
+  });
+
+  test("what is no message is shown as it came, called BAD with the reason, and never folded",
+    () => {
+    const write = wireLog();
+    const lines = write(entry(1, "Server listening\x1b[2J\n", { direction: "S->C" })).split("\n");
+    assert.equal(lines[0], headed("#1  +   3ms  S->C  not MCP", "21 B"));
+    assert.equal(lines[1], "  | Server listening\\u001b[2J\\n");
+    assert.match(lines[2] ?? "", /^ {2}BAD {4}Parse error: /);
+    assert.equal(lines[3],
+      "  fix    Send one JSON object as JSON-RPC 2.0 (spec basic#messages); logs go to stderr.");
+    const again = write(entry(2, `{"jsonrpc":"2.0","params":{${META}}}}\n`)).split("\n");
+    assert.equal(again.at(-3), '  BAD    Invalid request: "method" must be a string');
+    assert.equal(shownBytes(again.join("\n")), `{"jsonrpc":"2.0","params":{${META}}}}\n`);
+  });
+
+  test("characters that would steer a terminal or turn its direction are escaped, also in names",
+    () => {
+    assert.equal(printable("a\x1b]0;x\x07\u009b1m\u202e\u2066b\tc\r\n é漢"),
+      "a\\u001b]0;x\\u0007\\u009b1m\\u202e\\u2066b\\tc\\r\\n é漢");
+    const named = wireLog()(entry(1, '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{' +
+      '"name":"\\u001b[2J$&"}}\n'));
+    assert.doesNotMatch(named, /\x1b/);
+    assert.match(named, /Call the tool "\\u001b\[2J\$&"/);
+  });
+
+  test("a long subject is cut so that the line keeps its width", () => {
+    const method = "漢".repeat(500);
+    const [line = ""] = wireLog({ columns: 60 })(entry(1,
+      `{"jsonrpc":"2.0","id":1,"method":"${method}"}\n`)).split("\n");
+    assert.ok(columnsOf(line) >= 59 && columnsOf(line) <= 60, `${columnsOf(line)}`);
+    assert.match(line, /漢… +1537 B$/);
+  });
+
+  test("over HTTP the first line and the headers stand before the body, secrets masked", () => {
+    const head = ["POST http://a/mcp", "authorization: Bearer abc.def", "cookie: sid=1",
+      "x-api-key: k", "mcp-method: tools/list"];
+    const body = '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"access_token":"t0ken"}}';
+    const lines = wireLog()(entry(1, body, { frame: "body", head })).split("\n");
+    assert.deepEqual(lines.slice(1, 7), ["  > POST http://a/mcp",
+      "  > authorization: Bearer ..masked..", "  > cookie: ..masked..",
+      "  > x-api-key: ..masked..", "  > mcp-method: tools/list",
+      '  | {"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"access_token":"..masked.."}}']);
+    const empty = entry(1, "", { frame: "body", direction: "S->C", head: ["202"] });
+    assert.equal(wireLog()(empty), "#1  +   3ms  S->C  no body\n  < 202\n\n");
+  });
+
+  test("an event of a stream is shown with its fields, and read by its data", () => {
+    const event = 'event: message\nid: 7\ndata: ' +
+      '{"jsonrpc":"2.0","method":"notifications/progress"}\n\n';
+    const written = wireLog()(entry(1, event, { frame: "event", direction: "S->C" }));
+    assert.match(written, /^#1 .* notification notifications\/progress +\d+ B\n/);
+    assert.equal(shownBytes(written), event);
+    const ping = wireLog()(entry(1, ": ping\n\n", { frame: "event", direction: "S->C" }));
+    assert.match(ping, /^#1 .* comment +8 B\n {2}\| : ping\\n\n {2}\| \\n\n\n$/);
+  });
+
+  test("colour is for terminals, NO_COLOR and FORCE_COLOR say otherwise, and meaning never " +
+    "depends on it", () => {
+    assert.deepEqual([wantsColor({}, true), wantsColor({}, false)], [true, false]);
+    assert.equal(wantsColor({ NO_COLOR: "1" }, true), false);
+    assert.equal(wantsColor({ NO_COLOR: "" }, true), true);
+    assert.equal(wantsColor({ FORCE_COLOR: "1" }, false), true);
+    assert.equal(wantsColor({ FORCE_COLOR: "0" }, true), false);
+    const bytes = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n{\n';
+    const painted = wireLog({ color: true })(entry(1, bytes));
+    assert.match(painted, /^\x1b\[36m#1/);
+    assert.equal(painted.replace(/\x1b\[\d+m/g, ""), wireLog()(entry(1, bytes)));
+  });
+});
+
+describe("wire taps", () => {
+  /** A tap that keeps what it is told. */
+  function keeping() {
+    const told: Omit<WireEntry, "seq" | "ms">[] = [];
+    return { told, tap: (one: Omit<WireEntry, "seq" | "ms">): void => void told.push(one) };
+  }
+  const streamOf = (chunks: Uint8Array[]) => new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(chunk);
+      controller.close();
+    },
+  });
+
+  test("a watched fetch passes a stream on byte by byte and tells each event once, however it " +
+    "is cut", async () => {
+    const events = ["data: {\"a\":\"é\"}\n\n", ": ping\n\n", "id: 1\r\ndata: x\r\n\r\n"];
+    const all = new TextEncoder().encode(events.join(""));
+    const headers = { "content-type": "text/event-stream", date: "now" };
+    for (let size = 1; size <= all.length; size++) {
+      const chunks = Array.from({ length: Math.ceil(all.length / size) },
+        (_, at) => all.slice(at * size, (at + 1) * size));
+      const { told, tap } = keeping();
+      const reply = new Response(streamOf(chunks), { headers });
+      Object.defineProperty(reply, "url", { value: "http://a/" });
+      const init = { method: "POST", body: "{}", headers: { "X-A": "1" } };
+      const response = await watchFetch(tap, async () => reply)("http://a/", init);
+      assert.equal(response.url, "http://a/");
+      assert.deepEqual(new Uint8Array(await response.arrayBuffer()), all);
+      assert.deepEqual(told, [
+        { direction: "C->S", frame: "body", text: "{}", head: ["POST http://a/", "x-a: 1"] },
+        { direction: "S->C", frame: "body", text: "", what: "opens",
+          head: ["200", "content-type: text/event-stream"] },
+        ...events.map((event) => ({ direction: "S->C", frame: "event", text: event })),
+      ]);
+    }
+  });
+
+  test("a watched fetch tells a whole body, an empty one, and that the client closes", async () => {
+    const { told, tap } = keeping();
+    const plain = { status: 400, headers: { "content-type": "text/plain" } };
+    await (await watchFetch(tap, async () => new Response("é", plain))("http://a/")).text();
+    await watchFetch(tap, async () => new Response(null, { status: 202 }))("http://a/");
+    const controller = new AbortController();
+    const never: typeof fetch = (_, init) => new Promise((_, reject) =>
+      init?.signal?.addEventListener("abort", () => reject(new Error("aborted"))));
+    const call = watchFetch(tap, never)("http://a/", { signal: controller.signal });
+    controller.abort();
+    await assert.rejects(call, /aborted/);
+    const get = { direction: "C->S", frame: "body", text: "", head: ["GET http://a/"] };
+    assert.deepEqual(told, [
+      get,
+      { direction: "S->C", frame: "body", text: "é", head: ["400", "content-type: text/plain"] },
+      get, { direction: "S->C", frame: "body", text: "", head: ["202"] },
+      get, { direction: "C->S", frame: "body", text: "", what: "closes" },
+    ]);
+  });
+
+  test("a watched handler gets the same request and gives the same reply, also where the body " +
+    "stays unread", async () => {
+    const { told, tap } = keeping();
+    const http = { method: "POST", header: (name: string) => name === "accept" ? "*/*" : null,
+      text: async () => "body", onClose() {} };
+    const handle = watchHandler(tap, async (request) => request.method === "GET"
+      ? { status: 405, headers: { Allow: "POST" } }
+      : { status: 200, headers: {}, body: await request.text(9) ?? "" });
+    assert.deepEqual(await handle(http), { status: 200, headers: {}, body: "body" });
+    const got = await handle({ ...http, method: "GET" });
+    assert.deepEqual(got, { status: 405, headers: { Allow: "POST" } });
+    assert.deepEqual(told, [
+      { direction: "C->S", frame: "body", head: ["POST", "accept: */*"], text: "body" },
+      { direction: "S->C", frame: "body", head: ["200"], text: "body" },
+      { direction: "C->S", frame: "body", head: ["GET", "accept: */*"], text: "" },
+      { direction: "S->C", frame: "body", head: ["405", "Allow: POST"], text: "" },
+    ]);
+  });
+
+  test("a watched pipe passes bytes on unchanged, whatever they are", async () => {
+    const { told, tap } = keeping();
+    const chunks = [Uint8Array.from([0xff, 0x0a, 0x7b]), Uint8Array.from([0x7d, 0x0a, 0x61])];
+    const written: string[] = [];
+    async function* readable() { yield* chunks; }
+    const write = (part: string): void => void written.push(part);
+    const pipe = watchPipe(tap, { readable: readable(), write });
+    const seen: Uint8Array[] = [];
+    for await (const chunk of pipe.readable) seen.push(chunk);
+    pipe.write("a\nb\n");
+    assert.deepEqual([seen, written], [chunks, ["a\nb\n"]]);
+    assert.deepEqual(told.map((one) => [one.direction, one.text]),
+      [["C->S", "\ufffd\n"], ["C->S", "{}\n"], ["S->C", "a\n"], ["S->C", "b\n"]]);
+  });
+
+  test("a tap numbers what it is told and counts milliseconds from the first", () => {
+    let printed = "";
+    const tap = wireTap((part) => { printed += part; });
+    for (const bytes of ["{}\n", "[]\n"]) tap({ direction: "S->C", frame: "line", text: bytes });
+    assert.match(printed, /^#1 +\+ +0ms[^]*\n\n#2 +\+ +\d+ms/);
+  });
+});

@@ -1,0 +1,77 @@
+// The demo on every runtime: from the repository, and from an empty folder that
+// holds nothing but the file. Each must end well and say the same.
+
+import assert from "node:assert/strict";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { FILE, ROOT, RUNTIMES, run, type Runtime, type Use } from "./kit.ts";
+
+const alone = mkdtempSync(join(tmpdir(), "mcp-raw-alone-"));
+cpSync(FILE, join(alone, "mcp-raw.ts"));
+after(() => rmSync(alone, { recursive: true }));
+
+/** What may differ between two runs: times, process ids, ports, ids drawn at random. */
+export function normalized(output: string): string {
+  return output
+    .replace(/\+ *\d+ ?ms/g, "+ # ms")
+    .replace(/\b\d+(?:\.\d+)? ?(?:ms|s)\b/g, "# ms")
+    .replace(/\bpid[ =]\d+/gi, "pid #")
+    .replace(/(127\.0\.0\.1|localhost|\[::1\]):\d+/g, "$1:#")
+    .replace(/\bport \d+/g, "port #")
+    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z?/g, "#time")
+    .replace(/^(date: ).*$/gim, "$1#")
+    .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi, "#uuid");
+}
+
+async function demo(
+  runtime: Runtime,
+  use: Use & `demo${string}`,
+  cwd: string,
+): Promise<{ code: number | null; lines: string[]; stderr: string }> {
+  const args = [...runtime.args(use), "mcp-raw.ts", ...use.split(" ")];
+  const { code, stdout, stderr } = await run(runtime.command!, args, { cwd, timeout: 60_000 });
+  return { code, lines: normalized(stdout).split("\n"), stderr };
+}
+
+for (const use of ["demo", "demo --http"] as const) {
+  describe(`${use} ends well and says the same on every runtime`, () => {
+    let reference: string[] | undefined;
+    for (const runtime of RUNTIMES) {
+      for (const [where, cwd] of [
+        ["in the repository", ROOT],
+        ["alone in an empty folder", alone],
+      ] as const) {
+        test(`${runtime.name}, ${where}`, async (t) => {
+          if (runtime.command === undefined)
+            return t.skip(`${runtime.name} is not installed on this platform`);
+          const { code, lines, stderr } = await demo(runtime, use, cwd);
+          assert.equal(code, 0, stderr);
+          reference ??= lines;
+          assert.ok(lines.length > 20, `${lines.length} lines`);
+          assert.match(lines.join("\n"), /tools\/call/);
+          assert.deepEqual(lines, reference);
+        });
+      }
+    }
+  });
+}
+
+describe("the comparison of two outputs", () => {
+  test("does not see times, process ids, ports and random ids", () => {
+    const one =
+      "#1 +  6ms pid 12 http://127.0.0.1:3100/mcp 2026-07-28T10:00:00.123Z " +
+      "0b9c1f9e-1111-4222-8333-123456789abc took 1.5 s";
+    const two =
+      "#1 + 712ms pid 4711 http://127.0.0.1:45678/mcp 2027-01-01T00:00:00.000Z " +
+      "ffffffff-1111-4222-8333-123456789abc took 20 ms";
+    assert.equal(normalized(one), normalized(two));
+  });
+
+  test("sees a message, a number and an order that differ", () => {
+    assert.notEqual(normalized('{"id":1}'), normalized('{"id":2}'));
+    assert.notEqual(normalized("330 B"), normalized("331 B"));
+    assert.notEqual(normalized("a\nb"), normalized("b\na"));
+  });
+});
