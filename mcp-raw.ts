@@ -23,21 +23,21 @@
 // A chapter names only what stands above it: the end of each is a safe stop.
 //
 // Contents: number, title, line, the chapters it uses (I: some of Part I)
-//  1 Messages             47 -           16 Tools              1894 I 10 14-15
-//  2 Errors and parsing   84 1           17 Assemble           2063 I
-//  3 Versions and _meta  149 1-2         18 Client             2120 I 6
-//  4 Handlers            194 1-3         19 JSON Schema        2284 -
-//  5 A first call        252 1-4         20 Node, Bun, Deno    2767 I 6-8 11-12
-//  6 Texts and lanes     304 I           21 Child processes    2986 I 6 8 20
-//  7 Channels            479 I 6         22 The front door     3194 all above
-//  8 stdio               745 I 6-7       23 The demo server    3274 I 6 15 22
-//  9 Server-sent events  960 6           24 The wire log       3350 I 6 9
-// 10 Mirrored headers   1073 I 6         25 Wire taps          3573 8 11 24
-// 11 HTTP requests      1233 I 6 10      26 Arguments          3695 I 6 8 24
-// 12 HTTP server        1379 I 6 9-11    27 Calling a server   3840 all above
-// 13 HTTP client        1619 I 6 9-10    28 Looking around     3997 all above
-// 14 Types from schemas 1770 -           29 Command line       4168 all above
-// 15 Results            1817 I
+//  1 Messages             47 -         16 Results            1899 I
+//  2 Errors and parsing   84 1         17 Tools              1976 I 11 15-16
+//  3 Versions and _meta  149 1-2       18 Assemble           2148 I
+//  4 Handlers            194 1-3       19 Client             2205 I 6
+//  5 A first call        252 1-4       20 JSON Schema        2373 -
+//  6 Texts and lanes     304 I         21 Node, Bun, Deno    2853 I 6-7 9 12-13
+//  7 Channel server      485 I 6       22 Child processes    3093 I 6 9 21
+//  8 Channel client      639 I 6-7     23 The front door     3301 all above
+//  9 stdio               796 I 6-8     24 The demo server    3382 I 6 16 23
+// 10 Server-sent events 1025 6         25 The wire log       3458 I 6 10
+// 11 Mirrored headers   1138 I 6       26 Wire taps          3681 9 12 14 25
+// 12 HTTP requests      1298 I 6 11    27 Arguments          3803 I 6 9 25
+// 13 HTTP server        1446 I 6 10-12 28 Calling a server   3948 all above
+// 14 HTTP client        1691 I 6 10-11 29 Looking around     4105 all above
+// 15 Types from schemas 1852 -         30 Command line       4277 all above
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -78,7 +78,7 @@ export interface Implementation { name: string; version: string }
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 export const isRequestId = (value: unknown): value is RequestId =>
-  typeof value === "string" || Number.isInteger(value);
+  typeof value === "string" || Number.isSafeInteger(value); // past 2^53 JSON numbers blur
 // #endregion
 
 // #region 2. Errors and parsing
@@ -387,6 +387,8 @@ export function gate(): { wait(): Promise<void>; open(): void } {
   };
 }
 
+const TOO_SLOW = "the client is 4 MiB behind: wait for what lane.notify(..) gives back";
+
 export interface OpenLane extends Lane {
   /** Ends the lane, for a reason or because it is answered; false: had ended. */
   end(reason?: TransportError): boolean;
@@ -408,6 +410,10 @@ const laneMethods: Omit<OpenLane, "header"> & ThisType<LaneState> = {
     return lane.controller.signal;
   },
   notify(notification) {
+    // MUST: servers send no requests (spec basic/transports/stdio#receiving-messages)
+    if (typeof notification?.method !== "string" || "id" in notification) {
+      throw new TypeError("lane.notify takes a notification: a method and no id");
+    }
     // MUST: nothing after the end (spec basic/patterns/progress#implementation-notes)
     return this.ended ? undefined : this.send(notification);
   },
@@ -476,16 +482,17 @@ export function answer(exchange: Exchange, request: JSONRPCRequest, lane: Lane,
 }
 // #endregion
 
-// #region 7. Channels
-// uses messages errors-and-parsing handlers texts-and-lanes · spec
-//   basic/transports/stdio#receiving-messages
+// #region 7. Channel server
+// uses messages errors-and-parsing handlers texts-and-lanes
+//   · spec basic/transports/stdio#receiving-messages
 //
-// On stdio, a socket or any other two-way pipe, all messages share one channel,
-// so both ends keep a table by id: the server of what it runs, to cancel it;
-// the client of what it asked, to find whose answer this is. A notification
-// finds its call by the token or the subscription that it names.
+// On stdio, a socket or any other two-way pipe, all messages share one channel.
+// So the server keeps a table of what it runs, by id, to find it again when the
+// client cancels. What runs is limited, and what waits too; a client that reads
+// nothing stops being read.
 //
-//   → {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{..}}
+//   → {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"sleep",
+//     "arguments":{"ms":60000},"_meta":{..}}}
 //   → {"jsonrpc":"2.0","method":"notifications/cancelled","params":{
 //     "requestId":1}}
 
@@ -513,29 +520,57 @@ export interface ServeOptions {
   other?: (answer: JSONRPCResponse) => void;
   /** Gets what no peer is told: exceptions, stray messages. */
   report?: (error: unknown) => void;
-  /** Requests in flight before reading pauses; 256. */
+  /** Requests that run at once; 256. Others wait, and past 4 MiB of them reading pauses. */
   maxInFlight?: number;
+  /** Whether the reader is so far behind that a notification fails. */
+  full?: () => boolean;
 }
 export interface ServedEnd extends ChannelEnd {
   /** Resolves when no request is in flight. */
   idle(): Promise<void>;
 }
 
-/** The calls under way on a channel, by id: 1 and "1" are two ids. */
-function callTable(limit: number) {
-  const lanes = new Map<RequestId, OpenLane>();
+/** The calls of a channel by id; 1 and "1" are two. So many run at once, the others wait. */
+function callTable(limit: number, run: (request: JSONRPCRequest) => void) {
+  const running = new Map<RequestId, OpenLane>();
+  const waiting = new Map<RequestId, { request: JSONRPCRequest; size: number }>();
   const changed = gate();
-  const below = async (size: number) => {
-    while (lanes.size >= size) await changed.wait();
+  let size = 0; // of the texts that wait
+  const until = async (fine: () => boolean) => {
+    while (!fine()) await changed.wait();
+  };
+  const forget = (id: RequestId) => {
+    size -= waiting.get(id)?.size ?? 0;
+    waiting.delete(id);
   };
   const remove = (id: RequestId, reason?: TransportError) => {
-    const lane = lanes.get(id);
-    lanes.delete(id);
-    lane?.end(reason);
+    forget(id);
+    running.get(id)?.end(reason);
+    running.delete(id);
+    const [next] = waiting.values();
+    if (next !== undefined && running.size < limit) {
+      forget(next.request.id);
+      run(next.request);
+    }
     changed.open();
   };
-  const room = () => lanes.size < limit ? undefined : below(limit);
-  return { lanes, remove, room, idle: () => below(1) };
+  return {
+    running,
+    remove,
+    has: (id: RequestId) => running.has(id) || waiting.has(id),
+    /** A call that waits leaves the channel readable, or nobody could cancel those that run. */
+    add(request: JSONRPCRequest, bytes: number): void | Promise<void> {
+      if (running.size < limit) return run(request);
+      waiting.set(request.id, { request, size: bytes });
+      size += bytes;
+      if (size > MAX_MESSAGE) return until(() => size <= MAX_MESSAGE);
+    },
+    idle: () => until(() => running.size + waiting.size === 0),
+    close(reason: TransportError) {
+      [...waiting.keys()].forEach(forget);
+      for (const id of [...running.keys()]) remove(id, reason);
+    },
+  };
 }
 
 /** The server's end of a channel. */
@@ -545,14 +580,16 @@ export function serveChannel(exchange: Exchange, send: SendText, options: ServeO
   // MUST: clients send no responses (spec basic/transports/stdio#sending-messages)
   const { other = ({ id }) => report(new TransportError("stray", `answer to no call: ${id}`)) } =
     options;
-  const calls = callTable(maxInFlight);
+  const calls = callTable(maxInFlight, run);
   const handlers = new Map(Object.entries(notifications));
   const refuse = (error: unknown, id?: RequestId) => send(JSON.stringify(errorResponse(id, error)));
-
-  const say = (notification: JSONRPCNotification) => send(JSON.stringify(notification));
+  const say = (notification: JSONRPCNotification) => {
+    if (options.full?.()) throw new TransportError("overflow", TOO_SLOW);
+    return send(JSON.stringify(notification));
+  };
   function run(request: JSONRPCRequest): void {
     const lane = openLane(say);
-    calls.lanes.set(request.id, lane);
+    calls.running.set(request.id, lane);
     answer(exchange, request, lane, { report, done(text) {
       // MUST: nothing more about a cancelled request (spec basic/transports/stdio#cancellation)
       if (!lane.end()) return;
@@ -570,16 +607,15 @@ export function serveChannel(exchange: Exchange, send: SendText, options: ServeO
     const why = typeof reason === "string" ? reason : "no reason given";
     calls.remove(requestId, new TransportError("cancelled", `cancelled by the client: ${why}`));
   }
-  function take(message: JSONRPCMessage): void | Promise<void> {
-    if (!("method" in message)) return other(message);
+  function take(message: JSONRPCMessage, bytes = 0): void | Promise<void> {
+    if (!("method" in message)) return void other(message);
     if (!("id" in message)) return notice(message);
     // MUST: an id is not that of a call still in flight (spec basic#requests)
-    if (calls.lanes.has(message.id)) {
+    if (calls.has(message.id)) {
       const why = `Invalid request: id ${JSON.stringify(message.id)} is still in flight`;
       return refuse(new ProtocolError(INVALID_REQUEST, why), message.id);
     }
-    run(message);
-    return calls.room();
+    return calls.add(message, bytes);
   }
   return {
     take,
@@ -591,13 +627,27 @@ export function serveChannel(exchange: Exchange, send: SendText, options: ServeO
         const id = error instanceof ProtocolError ? error.id : undefined;
         return id === null ? report(error) : refuse(error, id);
       }
-      return take(message);
+      return take(message, text.length);
     },
     refuse: (why) => void refuse(new ProtocolError(INVALID_REQUEST, why)),
-    close: (reason) => [...calls.lanes.keys()].forEach((id) => calls.remove(id, reason)),
+    close: calls.close,
     idle: calls.idle,
   };
 }
+// #endregion
+
+// #region 8. Channel client
+// uses messages errors-and-parsing handlers texts-and-lanes channel-server
+//   · spec basic/patterns/cancellation
+//
+// The client's end is an Exchange: it sends a request and keeps its id until
+// the answer comes, in whatever order. A notification belongs to the call whose
+// progress token or subscription it names. Giving up a call is announced.
+//
+//   → {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add",
+//     "arguments":{"a":2,"b":3},"_meta":{..}}}
+//   ← {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[
+//     {"type":"text","text":"5"}],"_meta":{..}}}
 
 export interface ConnectOptions {
   /** Gets the messages that belong to no call. */
@@ -672,7 +722,8 @@ export function pendingCalls(): PendingCalls {
     try {
       send(request);
     } catch (cause) { // a bigint or a cycle in the params
-      settle(new TransportError("usage", "the request is no JSON", { cause }));
+      settle(cause instanceof TransportError ? cause
+        : new TransportError("usage", "the request is no JSON", { cause }));
     }
   });
   const fail = (reason: TransportError, ...id: unknown[]) => {
@@ -742,8 +793,9 @@ export function connectChannel(send: SendText,
 }
 // #endregion
 
-// #region 8. stdio
-// uses errors-and-parsing handlers texts-and-lanes channels · spec basic/transports/stdio
+// #region 9. stdio
+// uses messages errors-and-parsing handlers texts-and-lanes channel-server channel-client
+//   · spec basic/transports/stdio
 //
 // Messages cross a pipe as lines: one JSON text, one newline, nothing else.
 // Bytes arrive in chunks that respect neither lines nor characters, so they are
@@ -806,6 +858,8 @@ export interface LineWriter {
   behind(): Promise<void> | undefined;
   /** A promise while anything is unwritten. */
   done(): Promise<void> | undefined;
+  /** Whether 4 MiB wait for a reader that is behind. */
+  full(): boolean;
 }
 /** Collects lines and writes them once a turn. */
 export function lineWriter(write: Pipe["write"], fail: (error: TransportError) => void):
@@ -833,11 +887,8 @@ export function lineWriter(write: Pipe["write"], fail: (error: TransportError) =
   return {
     behind,
     done: () => flushing,
+    full: () => slow && waiting.length > MAX_MESSAGE,
     send(text) {
-      if (slow && waiting.length > MAX_MESSAGE) {
-        fail(new TransportError("overflow", "the other side reads too slowly, 4 MiB are waiting"));
-        return;
-      }
       waiting += `${text}\n`;
       flushing ??= flush();
       return behind();
@@ -887,6 +938,8 @@ export function endsWithin(ms: number, promise: Promise<unknown>): Promise<boole
 export interface ServeLinesOptions extends ServeOptions, LineOptions {
   /** Milliseconds that calls get to finish when the input has ended; 500. */
   graceMs?: number;
+  /** Ends all at once: the process is asked to end. */
+  signal?: AbortSignal;
   serve?: typeof serveChannel;
 }
 /** Serves one client over a pipe until its input ends. */
@@ -896,23 +949,30 @@ export async function serveLines(exchange: Exchange, { readable, write }: Pipe,
   let broken = (_: TransportError) => {};
   const failed = new Promise<TransportError>((resolve) => (broken = resolve));
   const writer = lineWriter(write, (error) => broken(error));
-  const end = (options.serve ?? serveChannel)(exchange, writer.send, options);
+  const end = (options.serve ?? serveChannel)(exchange, writer.send,
+    { ...options, full: writer.full });
   const reading = readLines(readable, end, { ...options, behind: writer.behind })
     .then(() => endsWithin(graceMs, end.idle()))
     .then(() => new TransportError("disconnected", "the client closed its end"))
     .catch((cause: unknown) => new TransportError("closed", "the input broke off", { cause }));
+  options.signal?.addEventListener("abort", () =>
+    broken(new TransportError("shutdown", "the server is shutting down")));
   end.close(await Promise.race([reading, failed]));
   await endsWithin(graceMs, Promise.resolve(writer.done()));
 }
 
 /** What is wrong with a line that is no message, and what to do about it. */
-export function framingFault(line: string, isJSON: boolean): TransportError {
+export function framingFault(line: string, error: unknown): TransportError {
   const shown = JSON.stringify(line.length > 80 ? `${line.slice(0, 80)}…` : line);
   if (/^content-length:/i.test(line)) {
     return new TransportError("framing", "The server frames its messages with Content-Length " +
       "headers. MCP on stdio has one JSON text a line: write JSON and a newline, no headers.");
   }
-  if (!isJSON && /^\s*[{[]/.test(line)) {
+  if (error instanceof ProtocolError && error.code !== PARSE_ERROR) {
+    return new TransportError("noise",
+      `The server wrote a line that is no message (${error.message}): ${shown}.`);
+  }
+  if (/^\s*[{[]/.test(line)) {
     return new TransportError("framing", `The server spreads a message over several lines, or ` +
       `cuts it short: ${shown}. Write each message on one line (JSON.stringify without indent).`);
   }
@@ -934,17 +994,22 @@ export function connectLines({ readable, write }: Pipe, options: ConnectLinesOpt
   ConnectedEnd & { closed: Promise<void> } {
   const { warn = () => {}, farewell, onLine } = options;
   const writer = lineWriter(write, (error) => end.close(error));
-  const send: SendText = onLine === undefined ? writer.send : (line) => {
-    onLine("C->S", line);
+  const send: SendText = (line) => {
+    if (writer.full()) throw new TransportError("overflow", "the server does not read its stdin");
+    onLine?.("C->S", line);
     return writer.send(line);
   };
+  const other = (message: JSONRPCMessage) => {
+    const what = "method" in message ? "id" in message && `a request, ${message.method}`
+      : `an answer to no call in flight, id ${JSON.stringify(message.id)}`;
+    if (what) warn(new TransportError("stray", `The server sent ${what}.`));
+  };
   const unreadable = (line: string, error: unknown) => {
-    const isJSON = error instanceof ProtocolError && error.code !== PARSE_ERROR;
-    const fault = error instanceof TransportError ? error : framingFault(line, isJSON);
+    const fault = error instanceof TransportError ? error : framingFault(line, error);
     warn(fault);
     if (fault.code === "framing") end.close(fault);
   };
-  const channel = (options.connect ?? connectChannel)(send, { ...options, unreadable });
+  const channel = (options.connect ?? connectChannel)(send, { other, ...options, unreadable });
   const end: ConnectedEnd = onLine === undefined ? channel : { ...channel, receive(line) {
     onLine("S->C", line);
     return channel.receive(line);
@@ -957,7 +1022,7 @@ export function connectLines({ readable, write }: Pipe, options: ConnectLinesOpt
 }
 // #endregion
 
-// #region 9. Server-sent events
+// #region 10. Server-sent events
 // uses texts-and-lanes · spec basic/transports/streamable-http#receiving-messages
 //
 // When a reply needs more than one message, HTTP carries it as
@@ -1070,7 +1135,7 @@ export async function readText(body: ReadableStream<Uint8Array> | null, limit: n
 }
 // #endregion
 
-// #region 10. Mirrored headers
+// #region 11. Mirrored headers
 // uses messages errors-and-parsing handlers texts-and-lanes · spec
 //   basic/transports/streamable-http#request-metadata
 //
@@ -1230,7 +1295,7 @@ export function paramFault(args: unknown, annotated: readonly ParamHeader[],
 }
 // #endregion
 
-// #region 11. HTTP requests
+// #region 12. HTTP requests
 // uses messages errors-and-parsing versions-and-meta handlers texts-and-lanes mirrored-headers
 //   · spec basic/transports/streamable-http#sending-messages
 //
@@ -1282,6 +1347,8 @@ export interface HttpOptions {
   maxBody?: number;
   mirrors?: Feature["mirrors"];
   notifications?: Feature["notifications"];
+  /** Holds the calls under way, for whoever shuts the server down to end. */
+  open?: Set<OpenLane>;
   /** Gets what no peer is told. */
   report?: (error: unknown) => void;
 }
@@ -1376,7 +1443,7 @@ export function headerFault(request: JSONRPCRequest, { header }: HttpRequest,
 
 // #endregion
 
-// #region 12. HTTP server
+// #region 13. HTTP server
 // uses messages errors-and-parsing versions-and-meta handlers texts-and-lanes
 //   server-sent-events mirrored-headers http-requests · spec
 //   basic/transports/streamable-http#receiving-messages
@@ -1403,14 +1470,16 @@ const CORS_ALLOW = "Accept, Authorization, Content-Type, Last-Event-ID, MCP-Prot
 
 /** The events of one connection. They wait for its reader; one too slow loses it. */
 export interface Events {
+  /** Throws TransportError "overflow" when the reader is too far behind. */
   send(event: ServerSentEvent): void | Promise<void>;
   /** Begins to write, once. */
   attach(sink: Sink): void;
   /** Forgets the reader, who has gone. */
   stop(): void;
-  end(): void;
+  /** Ends the stream, with one more event. */
+  end(last?: ServerSentEvent): void;
 }
-export function eventStream(options: HttpOptions, fail: (error: TransportError) => void): Events {
+export function eventStream(options: HttpOptions): Events {
   const { keepAliveMs = 15_000, maxBody = MAX_MESSAGE } = options;
   let sink: Sink | undefined;
   let early = ": open\n\n"; // makes the headers travel at once
@@ -1422,18 +1491,21 @@ export function eventStream(options: HttpOptions, fail: (error: TransportError) 
     early = "";
   };
   const write = (text: string) => {
-    if (sink !== undefined && sink.queued() > maxBody || early.length > maxBody) {
-      const slow = sink;
-      stop();
-      slow?.close();
-      fail(new TransportError("overflow", "the client reads too slowly"));
-    } else if (sink !== undefined) return sink.write(text);
-    else early += text;
+    if (sink !== undefined) return sink.write(text);
+    early += text;
+  };
+  const ping = () => {
+    if (sink?.queued() === 0) void write(": ping\n\n");
   };
   return {
-    send: (event: ServerSentEvent) => write(formatEvent(event)),
     stop,
-    end() {
+    send(event) {
+      const behind = sink?.queued() ?? early.length;
+      if (behind > maxBody) throw new TransportError("overflow", TOO_SLOW);
+      return write(formatEvent(event));
+    },
+    end(last) {
+      if (last !== undefined) void write(formatEvent(last));
       over = true;
       sink?.close();
       if (sink !== undefined) stop();
@@ -1443,7 +1515,7 @@ export function eventStream(options: HttpOptions, fail: (error: TransportError) 
       void sink.write(early);
       early = "";
       if (over) return this.end();
-      timer = setInterval(() => void write(": ping\n\n"), keepAliveMs);
+      timer = setInterval(ping, keepAliveMs);
     },
   };
 }
@@ -1465,24 +1537,30 @@ export function replyTo(request: JSONRPCRequest, exchange: Exchange, http: HttpR
   const { report = () => {}, jsonWithinMs = 250 } = options;
   return new Promise((resolve) => {
     let state: "waiting" | "streaming" | "done" = "waiting";
-    let timer: ReturnType<typeof setTimeout> | undefined;
     let events: Events | undefined;
     const openStream = () => {
       if (state !== "waiting") return;
       state = "streaming";
-      events = eventStream(options, (error) => void lane.end(error));
+      events = eventStream(options);
       resolve({ status: 200, headers: STREAM_HEADERS, stream: (sink) => events?.attach(sink) });
     };
-    const close = () => {
+    const timer = setTimeout(openStream, jsonWithinMs);
+    const finish = () => {
       clearTimeout(timer);
-      if (state === "streaming") events?.end();
-      else resolve({ status: 499, headers: {} }); // to nobody: whoever asked has gone
       state = "done";
+      options.open?.delete(lane);
+    };
+    const cut = ({ code, message }: TransportError) => {
+      if (state === "streaming") events?.end();
+      else if (code === "disconnected") resolve({ status: 499, headers: {} }); // to nobody
+      else resolve(refusal(503, new ProtocolError(INTERNAL_ERROR, message), request.id));
+      finish();
     };
     const lane = openLane((notification) => {
       openStream();
       return events?.send({ data: JSON.stringify(notification) });
-    }, close, (name) => http.header(name));
+    }, cut, (name) => http.header(name));
+    options.open?.add(lane);
     // MUST: closing is cancelling (spec basic/transports/streamable-http#cancellation)
     http.onClose(() => {
       events?.stop();
@@ -1490,17 +1568,11 @@ export function replyTo(request: JSONRPCRequest, exchange: Exchange, http: HttpR
     });
     const done = (text: string, response: JSONRPCResponse) => {
       if (!lane.end()) return;
-      if (state === "streaming") void events?.send({ data: text });
+      if (state === "streaming") events?.end({ data: text });
       else resolve({ status: statusOf(request, response), headers: JSON_HEADERS, body: text });
-      close();
+      finish();
     };
     answer(exchange, request, lane, { done, report });
-    // Most handlers are done within a turn, and then no timer was needed.
-    const arm = async () => {
-      for (let hop = 0; hop < 12 && state === "waiting"; hop++) await undefined;
-      if (state === "waiting") timer = setTimeout(openStream, jsonWithinMs);
-    };
-    void arm();
   });
 }
 
@@ -1616,7 +1688,7 @@ function webStream(fill: (sink: Sink) => void, cancel: () => void): ReadableStre
 }
 // #endregion
 
-// #region 13. HTTP client
+// #region 14. HTTP client
 // uses messages errors-and-parsing versions-and-meta handlers texts-and-lanes
 //   server-sent-events mirrored-headers
 //   · spec basic/transports/streamable-http#client-behavior
@@ -1701,7 +1773,7 @@ async function readReply(response: Response, request: JSONRPCRequest, lane: Lane
   if (answer !== undefined) return answer;
   const { status, url } = response;
   throw new TransportError("http", `HTTP ${status} without an MCP answer: ` +
-    `${JSON.stringify(text.slice(0, 200))}. Is ${url} the MCP endpoint?`,
+    `${JSON.stringify(text.slice(0, 200))}. Is ${bareUrl(url)} the MCP endpoint?`,
     { reply: { status, text } });
 }
 
@@ -1720,20 +1792,18 @@ export function connectHttp(url: string, options: HttpClientOptions = {}): Excha
       ...mirroredHeaders(request, mirrors, tools.of(params.name)),
     });
     for (const [name, value] of Object.entries(options.headers ?? {})) headers.set(name, value);
-    try {
-      // A redirect could carry the call, or a token, to another host.
-      const response = await (options.fetch ?? fetch)(url, { method: "POST", headers,
-        body: JSON.stringify(request), signal: lane.signal, redirect: "manual" });
-      return tools.learn(await readReply(response, request, lane, options));
-    } catch (cause) {
+    const fail = (code: string, why: string) => (cause: unknown): never => {
       if (lane.signal.aborted) throw abortReason(lane.signal);
       if (cause instanceof TransportError) throw cause;
-      if (cause instanceof ProtocolError) {
-        const why = `The reply is no message: ${cause.message}`;
-        throw new TransportError("unreadable", why, { cause });
-      }
-      throw new TransportError("unreachable", `Cannot reach ${url}: ${reasonOf(cause)}`, { cause });
-    }
+      const what = cause instanceof ProtocolError ? "The reply is no message" : why;
+      throw new TransportError(code, `${what}: ${reasonOf(cause)}`, { cause });
+    };
+    // A redirect could carry the call, or a token, to another host.
+    const response = await (options.fetch ?? fetch)(url, { method: "POST", headers,
+      body: jsonOf(request), signal: lane.signal, redirect: "manual" })
+      .catch(fail("unreachable", `Cannot reach ${bareUrl(url)}`));
+    return tools.learn(await readReply(response, request, lane, options)
+      .catch(fail("unreadable", "The reply broke off")));
   }
   async function listAgain({ id, params = {} }: JSONRPCRequest, lane: Lane): Promise<void> {
     let at = {};
@@ -1754,6 +1824,18 @@ export function connectHttp(url: string, options: HttpClientOptions = {}): Excha
     return post(request, lane);
   };
 }
+function jsonOf(request: JSONRPCRequest): string {
+  try {
+    return JSON.stringify(request);
+  } catch (cause) { // a bigint or a cycle in the params
+    throw new TransportError("usage", "the request is no JSON", { cause });
+  }
+}
+/** A URL without what may be secret in it: name, password, query. */
+export function bareUrl(url: string): string {
+  const { origin = "", pathname = url } = URL.canParse(url) ? new URL(url) : {};
+  return origin + pathname;
+}
 /** Why a fetch failed; Node hides the reason in a cause, which may have a code alone. */
 function reasonOf(error: unknown): string {
   const { message, code, cause } = isObject(error) || error instanceof Error
@@ -1767,7 +1849,7 @@ function reasonOf(error: unknown): string {
 
 // ---- Part III: what servers offer ------------------------------------------
 
-// #region 14. Types from schemas
+// #region 15. Types from schemas
 // uses nothing · spec basic#json-schema-usage
 //
 // A handler should know the types of its arguments, and they stand in the
@@ -1814,7 +1896,7 @@ type Branches<S> = (S extends { anyOf: readonly (infer B)[] } ? FromSchema<B> : 
 export type FromSchema<S> = S extends false ? never : Typed<S> & Branches<S>;
 // #endregion
 
-// #region 15. Results
+// #region 16. Results
 // uses messages · spec server/tools#tool-result
 //
 // What a tool gives back is a list of blocks for a model to read: text,
@@ -1891,7 +1973,7 @@ export function base64(bytes: Uint8Array): string {
 }
 // #endregion
 
-// #region 16. Tools
+// #region 17. Tools
 // uses messages errors-and-parsing versions-and-meta handlers a-first-call mirrored-headers
 //   types-from-schemas results · spec server/tools
 //
@@ -1998,9 +2080,12 @@ function checkedResult(tool: Prepared, result: Record<string, unknown>): Record<
   }
   if (!complete || result.isError === true || tool.outputFault === undefined) return result;
   // MUST: structured results conform to outputSchema (spec server/tools#output-schema)
-  const fault = "structuredContent" in result ? tool.outputFault(result.structuredContent)
-    : "structuredContent is missing";
-  if (fault === undefined) return result;
+  // Checked as it will be sent: NaN becomes null on the way, a Date a string.
+  const sent = JSON.stringify(result.structuredContent);
+  const structuredContent: unknown = sent === undefined ? undefined : JSON.parse(sent);
+  const fault = sent === undefined ? "structuredContent is missing"
+    : tool.outputFault(structuredContent);
+  if (fault === undefined) return { ...result, structuredContent };
   throw new ProtocolError(INTERNAL_ERROR, `The tool ${name} broke its outputSchema: ${fault}`);
 }
 
@@ -2060,7 +2145,7 @@ export function tools(definitions: readonly ToolDefinition[], options: ToolsOpti
 }
 // #endregion
 
-// #region 17. Assemble
+// #region 18. Assemble
 // uses messages versions-and-meta handlers a-first-call · spec server/discover
 //
 // Features know nothing of each other. This chapter puts them together: the
@@ -2117,7 +2202,7 @@ export function assemble(info: Implementation, features: readonly Feature[],
 
 // ---- Part IV: what clients do ----------------------------------------------
 
-// #region 18. Client
+// #region 19. Client
 // uses messages errors-and-parsing versions-and-meta handlers a-first-call texts-and-lanes ·
 //   spec basic/patterns/cancellation#timeouts
 //
@@ -2169,7 +2254,7 @@ export interface Client {
 
 /** How long one call may take: a clock that progress sets back, up to a limit. */
 function callLane({ signal, timeoutMs, onProgress, onNotification }: CallOptions,
-  defaults: { timeoutMs: number; maxTimeoutMs: number }) {
+  defaults: { timeoutMs: number; maxTimeoutMs: number }, token: string | undefined) {
   const controller = new AbortController();
   const ms = timeoutMs ?? defaults.timeoutMs;
   const expire = (after: number) => () => controller.abort(new TransportError("timeout",
@@ -2182,16 +2267,19 @@ function callLane({ signal, timeoutMs, onProgress, onNotification }: CallOptions
   signal?.addEventListener("abort", cancel);
   const notify = (notification: JSONRPCNotification) => {
     if (over) return undefined;
-    if (notification.method === "notifications/progress") {
+    const { method, params } = notification;
+    if (method === "notifications/progress") {
+      if (token === undefined || params?.progressToken !== token) return undefined; // not ours
       // SHOULD: there is a limit whatever the progress (spec basic/patterns/cancellation#timeouts)
       clearTimeout(clock);
       clock = setTimeout(expire(ms), ms);
-      onProgress?.(notification.params as unknown as Progress); // for display: unchecked
+      onProgress?.(params as unknown as Progress); // for display: unchecked
     }
     return onNotification?.(notification);
   };
   const ended = new Promise<never>((_, reject) => controller.signal.addEventListener("abort",
     () => reject(abortReason(controller.signal))));
+  ended.catch(() => {}); // whoever races it hears of it
   const done = () => {
     over = true;
     clearTimeout(clock);
@@ -2249,9 +2337,10 @@ export function connect(exchange: Exchange, options: ClientOptions = {}): Client
     return versions.find((one) => one !== written && supported.includes(one));
   }
   const call: Client["call"] = async (method, params, options = {}) => {
-    const { lane, done, ended } = callLane(options, { timeoutMs, maxTimeoutMs });
-    const token = options.onProgress && { progressToken: `p${++tokens}` };
-    const _meta = { ...params._meta, ...token };
+    if (!isObject(params)) throw new TypeError(`the params of ${method} must be an object`);
+    const progressToken = options.onProgress && `p${++tokens}`;
+    const { lane, done, ended } = callLane(options, { timeoutMs, maxTimeoutMs }, progressToken);
+    const _meta = { ...params._meta, ...(progressToken !== undefined && { progressToken }) };
     const written = meta[PROTOCOL_VERSION];
     const ask = () => send(method, { ...params, _meta }, lane);
     const answered = ask().catch((error: unknown) => {
@@ -2281,7 +2370,7 @@ export function connect(exchange: Exchange, options: ClientOptions = {}): Client
 
 // ---- Part VII: borrowed ground --------------------------------------------
 
-// #region 19. JSON Schema
+// #region 20. JSON Schema
 // uses nothing
 //
 // Tool arguments come from a language model and schemas from strangers, so a
@@ -2293,7 +2382,6 @@ export function connect(exchange: Exchange, options: ClientOptions = {}): Client
 //
 //   compileSchema({ properties: { a: { type: "number" } } })({ a: "2" })
 //     -> [{ path: "/a", message: 'expected number, got string "2"' }]
-
 /** One misfit: a JSON Pointer into the value ("" is all of it) and a sentence. */
 export interface SchemaIssue { path: string; message: string }
 /** Limits: 128 levels, 10,000 subschemas, 10 issues, 10,000,000 steps (about a second). */
@@ -2304,7 +2392,6 @@ export interface SchemaOptions {
   /** Replaces `plainPattern`: matches in bounded time, and says at what cost. */
   patterns?: (source: string) => (text: string, spend: (steps: number) => void) => boolean;
 }
-
 type SchemaCheck = (value: unknown, run: SchemaRun, depth: number) => boolean;
 type SchemaKeyword = (value: unknown, place: SchemaPlace) => SchemaCheck | undefined;
 // One validation: `issues`, unless only yes or no matters; the keys `seen`, if
@@ -2321,7 +2408,6 @@ interface SchemaResource {
 // Any schema, where it stands, and later its check: that is how cycles close.
 interface SchemaPlace { raw: unknown; at: string; resource: SchemaResource; check?: SchemaCheck }
 type SchemaPlaces = Map<unknown, SchemaPlace>;
-
 const isJsonMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 // Own properties only: `toString` is not there unless somebody sent it.
@@ -2764,8 +2850,8 @@ export function compileSchema(
   };
 }
 // #endregion
-// #region 20. Node, Bun, Deno
-// uses handlers texts-and-lanes channels stdio http-requests http-server ·
+// #region 21. Node, Bun, Deno
+// uses handlers texts-and-lanes channel-server stdio http-requests http-server ·
 //   spec basic/transports/stdio
 //
 // The web's own shapes stop short of sockets and processes; here are the few
@@ -2837,7 +2923,7 @@ interface NodeRequest extends Emitter {
 interface NodeResponse extends Output {
   writeHead(status: number, headers: Record<string, string | number>): unknown;
   flushHeaders(): void;
-  end(text?: string, done?: () => void): unknown;
+  end(last?: string | (() => void)): unknown;
   readonly destroyed: boolean;
   readonly writableFinished: boolean;
   readonly writableLength: number;
@@ -2901,22 +2987,28 @@ export function nodeListener(handle: HttpHandler, path?: string):
     const target = request.url?.replace(/^https?:\/\/[^/]*/i, "").split("?", 1)[0];
     const elsewhere = path !== undefined && target !== path;
     const replied = elsewhere ? Promise.resolve(notFound(path)) : answer(request, response);
-    const failed = (error: unknown) => refusal(500, error);
-    void replied.catch(failed).then(({ status, headers, body, stream }) => {
+    const send = ({ status, headers, body, stream }: HttpReply) => {
       if (stream !== undefined) {
         response.writeHead(status, headers);
         response.flushHeaders();
         const write = nodeWriter(response);
         stream({ write, close: () => response.end(), queued: () => response.writableLength });
-      } else if (status === 413) { // the rest of the body is not worth reading
-        response.writeHead(status, { ...headers, Connection: "close" });
-        response.end(body, () => request.destroy());
+      } else if (status === 413) {
+        // A cut amid the body would take the reply with it: let it run dry.
+        const done = () => response.end(() => request.destroy());
+        response.writeHead(status, { ...headers, "Content-Length": byteLength(body ?? ""),
+          Connection: "close" });
+        response.write(body ?? "");
+        request.on("end", done);
+        request.on("data", ignore);
+        setTimeout(done, 300);
       } else {
         const length = status === 204 ? {} : { "Content-Length": byteLength(body ?? "") };
         response.writeHead(status, { ...headers, ...length });
         response.end(body); // its length given, it leaves in one piece
       }
-    });
+    };
+    replied.then(send, (error: unknown) => send(refusal(500, error)));
   };
 }
 
@@ -2924,12 +3016,23 @@ export interface ListenOptions {
   /** The address to bind; 127.0.0.1, which only this machine reaches. */
   host?: string;
   path?: string;
+  /** The calls under way (HttpOptions), which close() ends. */
+  open?: Set<OpenLane>;
 }
 export interface Listening { url: string; close(): Promise<void> }
 
 /** Serves HTTP on a port; 0 finds a free one. Throws TransportError "in-use". */
 export async function listen(handle: HttpHandler, port: number,
-  { host = "127.0.0.1", path = "/mcp" }: ListenOptions = {}): Promise<Listening> {
+  { host = "127.0.0.1", path = "/mcp", open = new Set() }: ListenOptions = {}):
+  Promise<Listening> {
+  const shut = () => {
+    const reason = new TransportError("shutdown", "the server is shutting down");
+    for (const lane of [...open]) lane.end(reason);
+  };
+  const closing = ({ url, close }: Listening): Listening => ({ url, close() {
+    shut();
+    return close();
+  } });
   // Deno aborts a request's signal at its normal end too, and warns of it.
   const web = webHandler(handle, runtime("Deno") === undefined);
   const routed = async (request: Request) => {
@@ -2941,19 +3044,23 @@ export async function listen(handle: HttpHandler, port: number,
   try {
     const bun = runtime<BunNamespace>("Bun")?.serve({ port, hostname: host, fetch: routed,
       idleTimeout: 0 }); // else Bun cuts a stream that is silent for ten seconds
-    if (bun !== undefined) return { url: at(bun.port), close: () => bun.stop(true) };
+    if (bun !== undefined) return closing({ url: at(bun.port), close: () => bun.stop(true) });
     const hurry = new AbortController();
     const deno = runtime<DenoNamespace>("Deno")?.serve(
       { port, hostname: host, onListen() {}, signal: hurry.signal }, routed);
     if (deno !== undefined) {
       const close = () => endsWithin(500, deno.shutdown()).then(() => hurry.abort());
-      return { url: at(deno.addr.port), close };
+      return closing({ url: at(deno.addr.port), close });
     }
-    return await listenOnNode(nodeListener(handle, path), port, host, at);
+    return closing(await listenOnNode(nodeListener(handle, path), port, host, at));
   } catch (cause) {
-    if ((cause as { code?: string }).code !== "EADDRINUSE") throw cause;
-    const why = `Port ${port} on ${host} is taken. Choose another, or 0 for a free one.`;
-    throw new TransportError("in-use", why, { cause });
+    const { code = "", message } = cause as Error & { code?: string }; // as all three throw it
+    if (code === "EADDRINUSE") {
+      const why = `Port ${port} on ${host} is taken. Choose another, or 0 for a free one.`;
+      throw new TransportError("in-use", why, { cause });
+    }
+    const why = `Cannot listen on ${host}:${port}: ${message}`;
+    throw new TransportError("unreachable", why, { cause });
   }
 }
 async function listenOnNode(listener: ReturnType<typeof nodeListener>, port: number, host: string,
@@ -2983,7 +3090,7 @@ export async function serveProcess(exchange: Exchange, options: ServeOptions = {
 }
 // #endregion
 
-// #region 21. Child processes
+// #region 22. Child processes
 // uses handlers texts-and-lanes stdio node-bun-deno · spec basic/transports/stdio#shutdown
 //
 // A client on stdio owns its server: it starts the process, keeps its stderr
@@ -3191,7 +3298,7 @@ export async function keepRunning(start: () => Promise<Connection>,
 }
 // #endregion
 
-// #region 22. The front door
+// #region 23. The front door
 // uses everything
 //
 // All of the above, put together for people who just want a server or a client.
@@ -3246,7 +3353,8 @@ export function server<const S extends readonly unknown[] = []>(
     listen(port, listening = {}) {
       const { host = "127.0.0.1" } = listening;
       const loopbackOnly = /^(127\.|localhost$|::1$)/.test(host);
-      return listen(handler({ loopbackOnly }), port, listening);
+      const open = new Set<OpenLane>();
+      return listen(handler({ loopbackOnly, open }), port, { ...listening, open });
     },
   };
 }
@@ -3271,7 +3379,7 @@ export async function open(target: string | readonly string[], options: OpenOpti
 
 // ---- cut here when you copy the file ---------------------------------------
 
-// #region 23. The demo server
+// #region 24. The demo server
 // uses messages texts-and-lanes results the-front-door · spec server/tools
 //
 // Something to talk to: tools that work, that fail, that take their time. It
@@ -3347,7 +3455,7 @@ export function demoServer({ note = () => {}, report = () => {} }: DemoOptions =
 }
 // #endregion
 
-// #region 24. The wire log
+// #region 25. The wire log
 // uses messages errors-and-parsing texts-and-lanes server-sent-events · spec basic#messages
 //
 // What crosses the wire, for people: each message under a line that says what
@@ -3570,8 +3678,8 @@ export function wireLog({ columns = 100, color = false }: WireLogOptions = {}):
 }
 // #endregion
 
-// #region 25. Wire taps
-// uses stdio http-requests the-wire-log · spec basic/transports
+// #region 26. Wire taps
+// uses stdio http-requests http-client the-wire-log · spec basic/transports
 //
 // Where the log gets its entries from: functions that stand in the way of a
 // fetch, an HTTP handler or a pipe, pass all on unchanged and as it comes, and
@@ -3616,7 +3724,7 @@ export const watchFetch = (tap: WireTap, inner: typeof fetch): typeof fetch =>
   async (input, init = {}) => {
     const text = typeof init.body === "string" ? init.body : "";
     tap({ direction: "C->S", frame: "body", text,
-      head: headOf(`${init.method ?? "GET"} ${input}`, new Headers(init.headers)) });
+      head: headOf(`${init.method ?? "GET"} ${bareUrl(`${input}`)}`, new Headers(init.headers)) });
     let over = false;
     init.signal?.addEventListener("abort", () =>
       over || tap({ direction: "C->S", frame: "body", text: "", what: "closes" }));
@@ -3692,7 +3800,7 @@ export function watchPipe(tap: WireTap, { readable, write }: Pipe): Pipe {
 }
 // #endregion
 
-// #region 26. Arguments
+// #region 27. Arguments
 // uses errors-and-parsing texts-and-lanes stdio the-wire-log
 //
 // What was typed, taken apart; and what went wrong, in one sentence that names
@@ -3711,7 +3819,7 @@ export interface IO {
   env: ColorWish;
   pipe(): Pipe; // stdin and stdout
   /** Calls on Ctrl-C and when asked to end. */
-  onSignal(listener: (name: "SIGINT" | "SIGTERM") => void): void;
+  onSignal(listener: (name: "SIGINT" | "SIGTERM" | "SIGHUP") => void): void;
   /** The command that runs this file again. */
   self(): Promise<readonly string[]>;
   /** Loads a module by its path. */
@@ -3837,7 +3945,7 @@ export function failureOf(error: unknown): { code: number; sentence: string } {
 }
 // #endregion
 
-// #region 27. Calling a server
+// #region 28. Calling a server
 // uses everything
 //
 // The command `call`, its first half: reach a server and call one of its tools.
@@ -3994,7 +4102,7 @@ async function callTool([name = "", ...words]: string[], client: AnyClient, stag
 }
 // #endregion
 
-// #region 28. Looking around
+// #region 29. Looking around
 // uses everything
 //
 // The command `call`, its second half: a walk over all that a server says of
@@ -4036,7 +4144,8 @@ async function walk(client: AnyClient, { io, args }: Stage): Promise<number> {
     const { supported = `perhaps only revisions before ${MODERN_VERSIONS}` } = Object(error.data);
     throw new ProtocolError(error.code, `${error.message}. It speaks ${supported}`);
   });
-  const { capabilities = {}, supportedVersions = [], instructions, _meta = {} } = about;
+  const { supportedVersions = [], instructions, _meta = {} } = about;
+  const capabilities = isObject(about.capabilities) ? about.capabilities : {};
   const found: Record<string, Entry[]> = {};
   let exit = 0;
   const blame = (code: number, sentence: string) => {
@@ -4134,7 +4243,7 @@ async function lineToUrl(line: string, url: string, stage: Stage): Promise<numbe
     return status === 401 || status === 403 ? 3 : 0;
   } catch (error) {
     if (signal.aborted) throw late(ms);
-    throw new TransportError("unreachable", `Cannot reach ${url}: ${reasonOf(error)}`);
+    throw new TransportError("unreachable", `Cannot reach ${bareUrl(url)}: ${reasonOf(error)}`);
   }
 }
 /** The command `call`. */
@@ -4165,7 +4274,7 @@ async function callCommand(stage: Stage): Promise<number> {
 }
 // #endregion
 
-// #region 29. Command line
+// #region 30. Command line
 // uses everything
 //
 // What stands around the protocol when this file is run as a program: the
@@ -4196,15 +4305,25 @@ async function serveCommand(stage: Stage): Promise<number> {
   const tap = tapOf(stage);
   if (http === undefined) {
     const pipe = io.pipe();
-    await serveLines(app.exchange, tap === undefined ? pipe : watchPipe(tap, pipe), options);
+    const stopping = new AbortController();
+    onEnd(async () => stopping.abort());
+    const { signal } = stopping;
+    await serveLines(app.exchange, tap === undefined ? pipe : watchPipe(tap, pipe),
+      { ...options, signal });
     return 0;
   }
   const loopbackOnly = /^(?:127\.|localhost$|::1$)/.test(host);
   const allowOrigins = args.all("--allow-origin");
-  const plain = serveHttp(app.exchange, { ...app.http, ...options, allowOrigins, loopbackOnly });
+  const bad = allowOrigins.find((one) => !URL.canParse(one) || new URL(one).origin !== one);
+  if (bad !== undefined) {
+    throw usage(`--allow-origin takes an origin like https://example.com, not ${bad}`);
+  }
+  const open = new Set<OpenLane>();
+  const plain = serveHttp(app.exchange,
+    { ...app.http, ...options, allowOrigins, loopbackOnly, open });
   const handle = tap === undefined ? plain : watchHandler(tap, plain);
   const port = http === "" ? 3100 : numberOf(args, "--http", 65_535);
-  const { url, close } = await listen(handle, port ?? 3100, { host });
+  const { url, close } = await listen(handle, port ?? 3100, { host, open });
   onEnd(close);
   say(io, `serving ${url} until Ctrl-C`);
   if (!loopbackOnly) say(io, `Whoever reaches ${host} may call: there is no authorization here.`);
@@ -4291,7 +4410,7 @@ export async function main(argv: readonly string[], io: IO): Promise<number> {
     }
     const args = parseArguments(argv);
     const interrupted = new Promise<number>((resolve) =>
-      io.onSignal((name) => resolve(name === "SIGINT" ? 130 : 143)));
+      io.onSignal((name) => resolve({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }[name])));
     const run = COMMANDS[args.command] ?? (() => interrupted);
     const work = run({ args, io, onEnd: (end) => ends.push(end) });
     work.catch(() => {}); // after a signal nobody waits for it
@@ -4329,7 +4448,9 @@ function processIO(self: Self): IO {
     env: deno === undefined ? self.env : deno.noColor ? { NO_COLOR: "1" } : {},
     pipe: stdioPipe,
     onSignal(listener) {
-      for (const name of ["SIGINT", "SIGTERM"] as const) self.on(name, () => listener(name));
+      for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+        self.on(name, () => listener(name));
+      }
     },
     async self() {
       const { fileURLToPath } = await node<NodeUrl>("url");

@@ -795,18 +795,17 @@ describe("A server's pipe: its flow and its end", () => {
     assert.equal(done(), undefined);
   });
 
-  test("a writer whose reader is behind says so, and gives up at 4 MiB (engineering)", async () => {
-    const fails: string[] = [];
-    const { send, behind } = lineWriter(() => new Promise(() => {}), (error) =>
-      fails.push(error.code));
+  test("a writer whose reader is behind says so, and is full past 4 MiB (engineering)", async () => {
+    const { send, behind, full } = lineWriter(() => new Promise(() => {}), () => assert.fail());
     assert.equal(send("first"), undefined);
     await settled();
     assert.ok(behind() instanceof Promise);
     const mebi = "x".repeat(1024 * 1024);
-    for (let sent = 0; sent < 4; sent++) assert.ok(send(mebi) instanceof Promise);
-    assert.deepEqual(fails, []);
-    send("one more");
-    assert.deepEqual(fails, ["overflow"]);
+    for (let sent = 0; sent < 4; sent++) {
+      assert.equal(full(), false);
+      assert.ok(send(mebi) instanceof Promise);
+    }
+    assert.equal(full(), true); // four lines and their ends
   });
 
   test("readLines serves any end of a channel: a text a message, and word of what is too long " +
@@ -1055,10 +1054,11 @@ describe("The client's end of a channel (spec basic/transports/stdio#receiving-m
       assert.equal(warnings[0], "framing");
     }
     const faults = ["content-length: 2", ' {"a":', "[1,", "hello", "", "x{"]
-      .map((line) => framingFault(line, false).code);
+      .map((line) => framingFault(line, new ProtocolError(-32700, "x")).code);
     assert.deepEqual(faults, ["framing", "framing", "framing", "noise", "noise", "noise"]);
-    assert.equal(framingFault('{"level":"info"}', true).code, "noise"); // whole, but no message
-    assert.ok(framingFault("x".repeat(1e6), false).message.length < 400);
+    const whole = new ProtocolError(-32600, "no message");
+    assert.equal(framingFault('{"level":"info"}', whole).code, "noise");
+    assert.ok(framingFault("x".repeat(1e6), undefined).message.length < 400);
   });
 
   test("a client shows each line that it sends or reads (engineering)", async () => {

@@ -6,7 +6,7 @@ import { existsSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { contentsBlock, readBook, type Book, type Chapter } from "./shape-model.ts";
 
-const COLUMN = 38;
+const WIDTH = 80;
 
 /**
  * The lines of the contents, in two columns: number, title, line, numbers of the chapters used;
@@ -15,13 +15,17 @@ const COLUMN = 38;
 export function contentsOf(book: Book): string[] {
   const cells = book.chapters.map((chapter) => {
     const { number, title, startLine } = chapter;
-    const cell = `${String(number).padStart(2)} ${title.padEnd(18)} ${String(startLine).padStart(4)} ` +
+    return `${String(number).padStart(2)} ${title.padEnd(18)} ${String(startLine).padStart(4)} ` +
       numbersOf(book, chapter);
-    if (cell.length > COLUMN) throw new Error(`contents: "${title}" makes a cell of ${cell.length} columns`);
-    return cell.padEnd(COLUMN);
   });
   const rows = Math.ceil(cells.length / 2);
-  return cells.slice(0, rows).map((left, row) => `// ${left} ${cells[row + rows] ?? ""}`.trimEnd());
+  const widest = (part: string[]) => Math.max(0, ...part.map((cell) => cell.length));
+  const left = Math.max(widest(cells.slice(0, rows)), Math.min(38, 76 - widest(cells.slice(rows))));
+  return cells.slice(0, rows).map((cell, row) => {
+    const line = `// ${cell.padEnd(left)} ${cells[row + rows] ?? ""}`.trimEnd();
+    if (line.length > WIDTH) throw new Error(`contents: a row of ${line.length} columns: ${line}`);
+    return line;
+  });
 }
 
 // 1, 2, 3, 7 -> "1-3 7"
