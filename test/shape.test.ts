@@ -60,6 +60,22 @@ describe("mcp-raw.ts keeps the form of the book", () => {
     assert.equal(withReadmeToc(readme, readBook(source)), readme);
   });
 
+  test("each set of chapters that the README offers holds all that its chapters use", () => {
+    const book = readBook(source);
+    const sets = [...readFileSync(README, "utf8").matchAll(/\| ([\d–, ]+) \| [\d,]+ \|/g)];
+    assert.ok(sets.length > 3);
+    for (const [row, chapters = ""] of sets) {
+      const numbers = chapters.split(", ").flatMap((range) => {
+        const [from = 0, to = from] = range.split("–").map(Number);
+        return Array.from({ length: to - from + 1 }, (_, step) => from + step);
+      });
+      const needed = book.chapters
+        .filter(({ number }) => numbers.includes(number))
+        .flatMap((chapter) => closureOf(book, chapter).map(({ number }) => number));
+      assert.deepEqual(needed.filter((number) => !numbers.includes(number)), [], row);
+    }
+  });
+
   test("loading the file prints nothing, starts nothing and reaches for nothing", () => {
     const report = loadAlone(FILE);
     assert.deepEqual(report.touched, []);

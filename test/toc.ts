@@ -72,10 +72,21 @@ export function readmeTocOf(book: Book): string[] {
   });
 }
 
-/** The README with the links between its markers up to date; as it is when it has none. */
+/** The lines of chapters given like "1–6, 9". */
+function linesOf(book: Book, chapters: string): number {
+  const wanted = chapters.split(", ").flatMap((range) => {
+    const [from = 0, to = from] = range.split("–").map(Number);
+    return book.chapters.filter(({ number }) => number >= from && number <= to);
+  });
+  return wanted.reduce((sum, { startLine, endLine }) => sum + endLine - startLine + 1, 0);
+}
+
+/** The README with its links and line counts up to date. */
 export function withReadmeToc(readme: string, book: Book): string {
   const markers = /(<!-- toc -->\n)[\s\S]*?(<!-- \/toc -->)/g;
-  return readme.replace(
+  const rows = /(\| (\d+(?:–\d+)?(?:, \d+(?:–\d+)?)*) \| )[\d,]+( \|)/g;
+  return readme.replace(rows, (_, before: string, chapters: string, after: string) =>
+    `${before}${linesOf(book, chapters).toLocaleString("en")}${after}`).replace(
     markers,
     (_, open: string, close: string) => `${open}${readmeTocOf(book).join("\n")}\n${close}`,
   );
