@@ -28,16 +28,16 @@
 //  3 Versions and _meta  149 1-2       18 Assemble           2148 I
 //  4 Handlers            194 1-3       19 Client             2205 I 6
 //  5 A first call        252 1-4       20 JSON Schema        2373 -
-//  6 Texts and lanes     304 I         21 Node, Bun, Deno    2853 I 6-7 9 12-13
-//  7 Channel server      485 I 6       22 Child processes    3093 I 6 9 21
-//  8 Channel client      639 I 6-7     23 The front door     3301 all above
-//  9 stdio               796 I 6-8     24 The demo server    3382 I 6 16 23
-// 10 Server-sent events 1025 6         25 The wire log       3458 I 6 10
-// 11 Mirrored headers   1138 I 6       26 Wire taps          3681 9 12 14 25
-// 12 HTTP requests      1298 I 6 11    27 Arguments          3803 I 6 9 25
-// 13 HTTP server        1446 I 6 10-12 28 Calling a server   3948 all above
-// 14 HTTP client        1691 I 6 10-11 29 Looking around     4105 all above
-// 15 Types from schemas 1852 -         30 Command line       4277 all above
+//  6 Texts and lanes     304 I         21 Node, Bun, Deno    2854 I 6-7 9 12-13
+//  7 Channel server      485 I 6       22 Child processes    3094 I 6 9 21
+//  8 Channel client      639 I 6-7     23 The front door     3302 all above
+//  9 stdio               796 I 6-8     24 The demo server    3383 I 6 16 23
+// 10 Server-sent events 1025 6         25 The wire log       3459 I 6 10
+// 11 Mirrored headers   1138 I 6       26 Wire taps          3682 9 12 14 25
+// 12 HTTP requests      1298 I 6 11    27 Arguments          3804 I 6 9 25
+// 13 HTTP server        1446 I 6 10-12 28 Calling a server   3949 all above
+// 14 HTTP client        1691 I 6 10-11 29 Looking around     4106 all above
+// 15 Types from schemas 1852 -         30 Command line       4278 all above
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -2376,9 +2376,8 @@ export function connect(exchange: Exchange, options: ClientOptions = {}): Client
 // Tool arguments come from a language model and schemas from strangers, so a
 // validator has to be right, to end, and to say what is wrong in words that a
 // model can act on. Each schema is compiled once into closures that answer yes
-// or no; after a no they run again and collect sentences. Drafts 2020-12 and 07
-// are complete. Generated code would be four times as fast, but workers forbid
-// it, and a schema from outside should not become program text.
+// or no; after a no they run again and collect sentences. (Generated code would
+// be four times as fast, but workers forbid it.)
 //
 //   compileSchema({ properties: { a: { type: "number" } } })({ a: "2" })
 //     -> [{ path: "/a", message: 'expected number, got string "2"' }]
@@ -2392,6 +2391,7 @@ export interface SchemaOptions {
   /** Replaces `plainPattern`: matches in bounded time, and says at what cost. */
   patterns?: (source: string) => (text: string, spend: (steps: number) => void) => boolean;
 }
+
 type SchemaCheck = (value: unknown, run: SchemaRun, depth: number) => boolean;
 type SchemaKeyword = (value: unknown, place: SchemaPlace) => SchemaCheck | undefined;
 // One validation: `issues`, unless only yes or no matters; the keys `seen`, if
@@ -2400,46 +2400,44 @@ interface SchemaRun {
   options: Required<SchemaOptions>; budget: { steps: number }; references: number;
   issues: SchemaIssue[] | undefined; seen: Set<string> | undefined; scope: SchemaResource[];
 }
-// A schema with a URI of its own, and its dynamic anchors. The rest is shared.
+// A schema with a URI of its own. Places are shared, by raw schema or by name.
 interface SchemaResource {
   uri: string; draft: 7 | 2020; lacks: string[]; options: Required<SchemaOptions>;
-  anchors: SchemaPlaces; names: SchemaPlaces; places: SchemaPlaces;
+  anchors: Map<string, SchemaPlace>; places: Map<unknown, SchemaPlace>;
 }
 // Any schema, where it stands, and later its check: that is how cycles close.
 interface SchemaPlace { raw: unknown; at: string; resource: SchemaResource; check?: SchemaCheck }
-type SchemaPlaces = Map<unknown, SchemaPlace>;
 const isJsonMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 // Own properties only: `toString` is not there unless somebody sent it.
 const ownMember = (from: unknown, name: string): unknown =>
   Object.hasOwn(Object(from), name) ? Object(from)[name] : undefined;
-const isOwn = Object.prototype.hasOwnProperty;   // in a for-in loop V8 knows this one
 const clipText = (text: string, most = 60): string =>
-  text.length > most ? text.slice(0, most) + "…" : text;
+  text.length > most ? `${text.slice(0, most)}…` : text;
 const quoteNames = (value: object): string =>
   clipText(Object.keys(value).map((name) => JSON.stringify(clipText(name))).join(", "), 200);
-const countNoun = (count: number, noun: string): string =>
-  `${count} ${count === 1 ? noun : `${noun}s`.replace(/ys$/, "ies")}`;
+const amount = (n: number, noun: string): string =>
+  `${n} ${noun}${n === 1 ? "" : "s"}`.replace("ys", "ies");
 // "2" -> string "2"   [1, 2] -> array of 2 items   { a: 1 } -> object with "a"
 function describeValue(value: unknown): string {
   if (typeof value === "string") return `string ${JSON.stringify(clipText(value))}`;
-  if (Array.isArray(value)) return `array of ${countNoun(value.length, "item")}`;
+  if (Array.isArray(value)) return `array of ${amount(value.length, "item")}`;
   if (isJsonMap(value)) return `object with ${quoteNames(value) || "no properties"}`;
   return value === null || value === undefined ? `${value}` : `${typeof value} ${String(value)}`;
 }
 function refuseSchema(at: string, wanted: string, value: unknown): never {
   throw new Error(`schema refused: ${at} must be ${wanted}, got ${describeValue(value)}`);
 }
-// Always false, so that a check reads: it fits, or else it fails.
 function failCheck(run: SchemaRun, expected: string, value: unknown): false {
   run.issues?.push({ path: "", message: `expected ${expected}, got ${describeValue(value)}` });
   return false;
 }
 // SHOULD: apply bounds (spec basic#composition-keyword-resource-use)
-function spendSteps({ budget, options }: SchemaRun, steps: number, depth = 0): void {
+function spendSteps({ budget, options }: SchemaRun, steps: number, depth = 0): number {
   budget.steps -= steps;
   if (budget.steps < 0) throw new RangeError(`it takes over ${options.maxSteps} steps`);
-  if (depth > options.maxDepth) throw new RangeError(`it is over ${options.maxDepth} levels deep`);
+  if (depth > options.maxDepth) throw new RangeError(`it nests over ${options.maxDepth} levels`);
+  return steps;
 }
 // Equal values have equal text: members sorted, 1.0 as 1, -0 as 0.
 function canonicalJson(value: unknown, run?: SchemaRun): string {
@@ -2470,9 +2468,9 @@ function plainPattern(source: string): ReturnType<Required<SchemaOptions>["patte
   const repetitions = count(/[*+]|\{\d+,/g) + (/^\^[^|]*$/.test(source) ? 0 : 1);
   return (text, spend) => {
     const ways = fixed * text.length ** repetitions;
-    spend(ways / 64);
-    if (ways <= 2 ** 20) return native.test(text);
-    throw new RangeError(`${text.length} characters are too many for the pattern ${source}`);
+    if (ways > 2 ** 20) throw new RangeError(`a text of ${text.length} is too long for ${source}`);
+    spend(1 + ways / 64);
+    return native.test(text);
   };
 }
 // MUST: name an unknown dialect (spec basic#implementation-requirements)
@@ -2480,14 +2478,16 @@ function plainPattern(source: string): ReturnType<Required<SchemaOptions>["patte
 const vocabularyUri = RegExp("^https://json-schema.org/draft/2020-12/vocab/(?:core|applicator|" +
   "unevaluated|validation|meta-data|content|format-annotation|format-assertion)$");
 function openResource(uri: string, root: unknown, outer: SchemaResource): SchemaResource {
-  const opened = { ...outer, uri, anchors: new Map<unknown, SchemaPlace>() };
+  const opened = { ...outer, uri, anchors: new Map<string, SchemaPlace>() };
   const dialect = ownMember(root, "$schema");
   if (dialect === undefined) return opened;
-  const draft = /^https?:..json-schema.org.draft(-07|.2020-12).schema#?$/.exec(`${dialect}`)?.[1];
-  if (draft !== undefined) return { ...opened, draft: draft === "-07" ? 7 : 2020, lacks: [] };
+  const known = /^https?:\/\/json-schema\.org\/draft(-07|\/2020-12)\/schema#?$/.exec(`${dialect}`);
+  if (known !== null) return { ...opened, draft: known[1] === "-07" ? 7 : 2020, lacks: [] };
   const meta = ownMember(outer.options.documents, `${dialect}`.replace(/#$/, ""));
   const listed = Object.entries(ownMember(meta, "$vocabulary") ?? {});
-  if (listed.length === 0 || listed.some(([word, needed]) => needed && !vocabularyUri.test(word))) {
+  const asserts = Object.keys(outer.options.formats).length > 0;
+  if (listed.length === 0 || listed.some(([word, needed]) => needed &&
+    !(vocabularyUri.test(word) && (asserts || !word.endsWith("/format-assertion"))))) {
     refuseSchema("$schema", "draft 2020-12 or 07 of https://json-schema.org", dialect);
   }
   return { ...opened, draft: 2020, lacks: ["validation", "applicator", "unevaluated"]
@@ -2500,7 +2500,7 @@ function readReference(ref: unknown, base: string, at: string): [uri: string, fr
 }
 // Gives every schema its place. Below `enum` or an unknown word, there is none.
 function placeSchema(raw: unknown, outer: SchemaResource, at: string, depth = 0): SchemaPlace {
-  const { places, names, options } = outer;
+  const { places, options } = outer;
   const known = places.get(raw);
   if (known !== undefined || !isJsonMap(raw)) return known ?? { raw, at, resource: outer };
   const id = outer.draft === 7 && Object.hasOwn(raw, "$ref") ? "" : ownMember(raw, "$id") ?? "";
@@ -2509,12 +2509,12 @@ function placeSchema(raw: unknown, outer: SchemaResource, at: string, depth = 0)
   const place = { raw, at, resource };
   const isOver = places.set(raw, place).size > options.maxSubschemas || depth > options.maxDepth;
   if (isOver) refuseSchema(at, "within the limits of depth and number of subschemas", raw);
-  if (resource !== outer || at === "#") names.set(`${uri}#`, place);
-  if (resource.draft === 7 && fragment !== "") names.set(`${uri}#${fragment}`, place);
+  if (resource !== outer || at === "#") places.set(`${uri}#`, place);
+  if (resource.draft === 7 && fragment !== "") places.set(`${uri}#${fragment}`, place);
   for (const [keyword, value] of Object.entries(raw)) {
     const [, shape] = findKeyword(keyword, resource);
     if (!hasShape(value, shape)) refuseSchema(`${at}/${keyword}`, shape, value);
-    if (shape === "a name") names.set(`${uri}#${value}`, place);
+    if (shape === "a name") places.set(`${uri}#${value}`, place);
     if (shape && keyword === "$dynamicAnchor") resource.anchors.set(`${value}`, place);
     if (!shape.includes("schema")) continue;
     const isOne = shape === "a schema" && !Array.isArray(value);
@@ -2526,15 +2526,15 @@ function placeSchema(raw: unknown, outer: SchemaResource, at: string, depth = 0)
 }
 // MUST NOT: fetch. What was not handed in is refused. spec basic#ref-resolution
 function resolveReference(ref: unknown, place: SchemaPlace): SchemaPlace {
-  const { names, places, options: { documents } } = place.resource;
+  const { places, options: { documents } } = place.resource;
   const [uri, fragment] = readReference(ref, place.resource.uri, place.at);
-  if (!names.has(`${uri}#`)) {
+  if (!places.has(`${uri}#`)) {
     const root = ownMember(documents, uri) ?? ownMember(documents, `${uri}#`);
     if (root === undefined) refuseSchema(place.at, "one of the documents (none is fetched)", uri);
-    names.set(`${uri}#`, placeSchema(root, openResource(uri, root, place.resource), `${uri}#`));
+    places.set(`${uri}#`, placeSchema(root, openResource(uri, root, place.resource), `${uri}#`));
   }
-  let { raw, resource } = names.get(`${uri}#`) ?? place;
-  if (/^[^/]/.test(fragment)) raw = names.get(`${resource.uri}#${fragment}`)?.raw;
+  let { raw, resource } = places.get(`${uri}#`) ?? place;
+  if (/^[^/]/.test(fragment)) raw = places.get(`${resource.uri}#${fragment}`)?.raw;
   else for (const token of fragment.split("/").slice(1)) {
     raw = ownMember(raw, token.replaceAll("~1", "/").replaceAll("~0", "~"));
     resource = places.get(raw)?.resource ?? resource;
@@ -2542,8 +2542,8 @@ function resolveReference(ref: unknown, place: SchemaPlace): SchemaPlace {
   if (raw === undefined) refuseSchema(place.at, "a reference to a schema that exists", ref);
   return placeSchema(raw, resource, String(ref));
 }
+
 const acceptIt: SchemaCheck = () => true;
-// Halves down to pairs: two calls are faster than a loop.
 function checkAll(checks: SchemaCheck[], isCharged = false): SchemaCheck {
   const half = checks.length >> 1;
   if (half === 0) return checks[0] ?? acceptIt;
@@ -2566,14 +2566,13 @@ function doesFit(check: SchemaCheck, value: unknown, run: SchemaRun, depth: numb
 function checkChildren(
   value: object, run: SchemaRun, depth: number, checkFor: (key: string) => SchemaCheck | undefined,
 ): boolean {
-  spendSteps(run, 1, depth);
   let fits = true;
   for (const [key, item] of Object.entries(value)) {
+    spendSteps(run, 1, depth);
     const check = item === undefined ? undefined : checkFor(key);
-    if (check === undefined) continue;
-    run.seen?.add(key);
     const issues: SchemaIssue[] | undefined = run.issues && [];
-    if (check(item, { ...run, issues, seen: undefined }, depth + 1)) continue;
+    if (check !== undefined) run.seen?.add(key);
+    if (check?.(item, { ...run, issues, seen: undefined }, depth + 1) ?? true) continue;
     fits = false;
     const step = `/${key}`.replace(/~/g, "~0").replace(/(?!^)\//g, "~1");
     for (const { path, message } of issues ?? []) run.issues?.push({ path: step + path, message });
@@ -2641,10 +2640,11 @@ function typeCheck(raw: unknown, { at }: SchemaPlace): SchemaCheck {
 }
 function valuesCheck(raw: unknown): SchemaCheck {
   const values: unknown[] = Object.values(raw ?? []);
+  const known = new Set(values);
   const texts = new Set(values.map((value) => canonicalJson(value)));
-  const words = clipText(values.map((value) => JSON.stringify(value)).join(", "), 300);
-  const expected = values.length === 1 ? words : `one of ${words}`;
-  return (value, run) => values.includes(value) || (typeof value === "object" && value !== null &&
+  const expected = (values.length === 1 ? "" : "one of ") +
+    clipText(values.map((value) => JSON.stringify(value)).join(", "), 300);
+  return (value, run) => known.has(value) || (typeof value === "object" && value !== null &&
     texts.has(canonicalJson(value, run))) || failCheck(run, expected, value);
 }
 // One loop for properties, patternProperties, additionalProperties, required.
@@ -2674,9 +2674,10 @@ function membersCheck(_: unknown, place: SchemaPlace): SchemaCheck {
     }
     spendSteps(run, 1, depth);
     let found = 0;
-    for (const name in value) {
+    for (const name in value) {   // fast in V8, with hasOwnProperty
       const item = value[name];
-      if (item === undefined || !isOwn.call(value, name)) continue;
+      if (item === undefined || !Object.prototype.hasOwnProperty.call(value, name)) continue;
+      run.budget.steps--;
       const { check, isNeeded } = members.get(name) ?? stranger;
       if (isNeeded) found++;
       if (check !== undefined && !check(item, run, depth + 1)) return false;
@@ -2691,14 +2692,12 @@ function itemsCheck(_: unknown, place: SchemaPlace): SchemaCheck {
     : Array.isArray(part("items")) ? [part("items"), part("additionalItems")] : [[], part("items")];
   const checks = listChecks(first, place);
   const others = rest === undefined ? acceptIt
-    : childCheck(rest, place, "", `no more than ${countNoun(checks.length, "item")}`);
+    : childCheck(rest, place, "", `no more than ${amount(checks.length, "item")}`);
   return (value, run, depth) => {
     if (!Array.isArray(value)) return true;
-    if (run.issues !== undefined || run.seen !== undefined) {
-      return checkChildren(value, run, depth, (index) =>
-        checks[Number(index)] ?? (rest === undefined ? undefined : others));
-    }
-    spendSteps(run, 1, depth);
+    if (run.issues !== undefined || run.seen !== undefined) return checkChildren(value, run, depth,
+      (index) => checks[Number(index)] ?? (rest === undefined ? undefined : others));
+    spendSteps(run, value.length, depth);
     return value.every((item, index) => (checks[index] ?? others)(item, run, depth + 1));
   };
 }
@@ -2712,8 +2711,8 @@ function containsCheck(raw: unknown, place: SchemaPlace): SchemaCheck {
     const found = Object.keys(value).filter((key) =>
       doesFit(check, ownMember(value, key), { ...run, seen: undefined }, depth + 1));
     for (const key of found) run.seen?.add(key);
-    return (found.length >= least && found.length <= most) ||
-      failCheck(run, `${least} or more items, at most ${most}, that fit "contains"`, value);
+    return (found.length >= least && found.length <= most) || failCheck(run,
+      `${most < Infinity ? `${least} to ${most}` : `at least ${least}`} items that fit`, value);
   };
 }
 const unevaluatedCheck = (isKind: (value: unknown) => value is object): SchemaKeyword =>
@@ -2721,7 +2720,7 @@ const unevaluatedCheck = (isKind: (value: unknown) => value is object): SchemaKe
     checkChildren(value, run, depth, (key) => run.seen?.has(key) ? undefined : check));
 const choiceCheck = (most: number): SchemaKeyword => (raw, place) => {
   const branches = listChecks(raw, place);
-  const words = `${most === 1 ? "just " : ""}one of ${countNoun(branches.length, "alternative")}`;
+  const words = `${most === 1 ? "just " : ""}one of ${amount(branches.length, "alternative")}`;
   return (value, run, depth) => {
     const fits = (branch: SchemaCheck): boolean => doesFit(branch, value, run, depth);
     const found = most > 1 && run.seen === undefined ? Number(branches.some(fits))
@@ -2743,9 +2742,8 @@ const dependentsCheck = (): SchemaKeyword => (raw, place) => checkAll(
       check(value, run, depth);
   }), true);
 function conditionCheck(raw: unknown, place: SchemaPlace): SchemaCheck {
-  const test = childCheck(raw, place);
-  const yes = childCheck(ownMember(place.raw, "then") ?? true, place);
-  const no = childCheck(ownMember(place.raw, "else") ?? true, place);
+  const part = (name: string): SchemaCheck => childCheck(ownMember(place.raw, name) ?? true, place);
+  const [test, yes, no] = [childCheck(raw, place), part("then"), part("else")];
   return (value, run, depth) => (doesFit(test, value, run, depth) ? yes : no)(value, run, depth);
 }
 // What a keyword holds: the words tell the kind, and where to look for schemas.
@@ -2755,11 +2753,11 @@ const hasShape = (value: unknown, words: string): boolean => words.startsWith("a
   : /string|name/.test(words) ? typeof value === "string" : true;
 type KeywordRow = readonly [shape: string, compile?: SchemaKeyword | undefined];
 const within = (
-  words: string, noun: string, fits: (it: unknown, limit: number) => boolean,
+  words: string, noun: string, fits: (it: unknown, limit: number, run: SchemaRun) => boolean,
 ): KeywordRow => [noun === "" ? "a number" : "a count", (raw) => {
   const limit = Number(raw);
-  const expected = `${words} ${noun === "" ? limit : countNoun(limit, noun)}`;
-  return (value, run) => fits(value, limit) || failCheck(run, expected, value);
+  const expected = `${words} ${noun === "" ? limit : amount(limit, noun)}`;
+  return (value, run) => fits(value, limit, run) || failCheck(run, expected, value);
 }];
 const schemaKeywords: Record<string, KeywordRow> = {
   $id: ["a string"], $anchor: ["a name"], $dynamicAnchor: ["a name"], contentSchema: ["a schema"],
@@ -2775,16 +2773,16 @@ const schemaKeywords: Record<string, KeywordRow> = {
   minimum: within("at least", "", (it, n) => typeof it !== "number" || it >= n),
   exclusiveMinimum: within("more than", "", (it, n) => typeof it !== "number" || it > n),
   multipleOf: within("a multiple of", "", (it, n) => typeof it !== "number" || isMultipleOf(it, n)),
-  maxLength: within("at most", "character", (it, n) =>
-    typeof it !== "string" || it.length <= n || [...it].length <= n),
-  minLength: within("at least", "character", (it, n) =>
-    typeof it !== "string" || it.length >= 2 * n || [...it].length >= n),
+  maxLength: within("at most", "character", (it, n, run) =>
+    typeof it !== "string" || it.length <= n || spendSteps(run, [...it].length) <= n),
+  minLength: within("at least", "character", (it, n, run) =>
+    typeof it !== "string" || it.length >= 2 * n || spendSteps(run, [...it].length) >= n),
   maxItems: within("at most", "item", (it, n) => !Array.isArray(it) || it.length <= n),
   minItems: within("at least", "item", (it, n) => !Array.isArray(it) || it.length >= n),
-  maxProperties: within("at most", "property", (it, n) =>
-    !isJsonMap(it) || Object.keys(it).length <= n),
-  minProperties: within("at least", "property", (it, n) =>
-    !isJsonMap(it) || Object.keys(it).length >= n),
+  maxProperties: within("at most", "property", (it, n, run) =>
+    !isJsonMap(it) || spendSteps(run, Object.keys(it).length) <= n),
+  minProperties: within("at least", "property", (it, n, run) =>
+    !isJsonMap(it) || spendSteps(run, Object.keys(it).length) >= n),
   pattern: ["a string", (raw, { resource }) => {
     const matches = resource.options.patterns(`${raw}`);
     return (value, run) => typeof value !== "string" || matches(value, (n) => spendSteps(run, n)) ||
@@ -2802,7 +2800,8 @@ const schemaKeywords: Record<string, KeywordRow> = {
   patternProperties: ["a map of schemas", membersCheck],
   additionalProperties: ["a schema", membersCheck],
   propertyNames: ["a schema", withChild((check) => (value, run, depth) => !isJsonMap(value) ||
-    Object.keys(value).every((name) => check(name, run, depth + 1)))],
+    checkChildren(value, { ...run, seen: undefined }, depth, (name) => (_, inner, deeper) =>
+      check(name, inner, deeper)))],
   dependentRequired: ["a map of lists", dependentsCheck()],
   dependentSchemas: ["a map of schemas", dependentsCheck()],
   dependencies: ["a map of schemas", dependentsCheck()],
@@ -2823,6 +2822,7 @@ function findKeyword(name: string, { draft, lacks }: SchemaResource): [string, .
   const isKnown = !lacks.includes(vocabulary) && !(draft === 7 && newIn2020.test(name));
   return isKnown ? [vocabulary, shape, compile] : ["", ""];
 }
+
 /** Prepares a schema, or throws an Error that says why not. The check never throws. */
 export function compileSchema(
   schema: unknown, options: SchemaOptions = {},
@@ -2830,7 +2830,7 @@ export function compileSchema(
   const settled: Required<SchemaOptions> = { documents: {}, formats: {}, patterns: plainPattern,
     maxDepth: 128, maxSubschemas: 10_000, maxIssues: 10, maxSteps: 10_000_000, ...options };
   const base: SchemaResource = { uri: "schema:/", draft: 2020, lacks: [], options: settled,
-    anchors: new Map(), places: new Map(), names: new Map() };
+    anchors: new Map(), places: new Map() };
   const root = placeSchema(schema, openResource(base.uri, schema, base), "#");
   const check = compilePlace(root);
   for (const place of base.places.values()) compilePlace(place);
@@ -2850,6 +2850,7 @@ export function compileSchema(
   };
 }
 // #endregion
+
 // #region 21. Node, Bun, Deno
 // uses handlers texts-and-lanes channel-server stdio http-requests http-server ·
 //   spec basic/transports/stdio
