@@ -23,21 +23,21 @@
 // A chapter names only what stands above it: the end of each is a safe stop.
 //
 // Contents: number, title, line, the chapters it uses (I: some of Part I)
-//  1 Messages             47 -         16 Results            1899 I
-//  2 Errors and parsing   84 1         17 Tools              1976 I 11 15-16
-//  3 Versions and _meta  149 1-2       18 Assemble           2148 I
-//  4 Handlers            194 1-3       19 Client             2205 I 6
-//  5 A first call        252 1-4       20 JSON Schema        2373 -
-//  6 Texts and lanes     304 I         21 Node, Bun, Deno    2854 I 6-7 9 12-13
-//  7 Channel server      485 I 6       22 Child processes    3094 I 6 9 21
-//  8 Channel client      639 I 6-7     23 The front door     3302 all above
-//  9 stdio               796 I 6-8     24 The demo server    3383 I 6 16 23
-// 10 Server-sent events 1025 6         25 The wire log       3459 I 6 10
-// 11 Mirrored headers   1138 I 6       26 Wire taps          3682 9 12 14 25
-// 12 HTTP requests      1298 I 6 11    27 Arguments          3804 I 6 9 25
-// 13 HTTP server        1446 I 6 10-12 28 Calling a server   3949 all above
-// 14 HTTP client        1691 I 6 10-11 29 Looking around     4106 all above
-// 15 Types from schemas 1852 -         30 Command line       4278 all above
+//  1 Messages             47 -         16 Results            1897 I
+//  2 Errors and parsing   84 1         17 Tools              1974 I 11 15-16
+//  3 Versions and _meta  149 1-2       18 Assemble           2146 I 6
+//  4 Handlers            194 1-3       19 Client             2204 I 6
+//  5 A first call        252 1-4       20 JSON Schema        2372 -
+//  6 Texts and lanes     304 I         21 Node, Bun, Deno    2853 I 6-7 9 12-13
+//  7 Channel server      491 I 6       22 Child processes    3096 I 6 9 21
+//  8 Channel client      641 I 6-7     23 The front door     3304 all above
+//  9 stdio               798 I 6-8     24 The demo server    3385 I 6 16 23
+// 10 Server-sent events 1027 6         25 The wire log       3461 I 6 10
+// 11 Mirrored headers   1140 I 6       26 Wire taps          3684 9 12 14 25
+// 12 HTTP requests      1296 I 6 11    27 Arguments          3806 I 6 9 25
+// 13 HTTP server        1444 I 6 10-12 28 Calling a server   3951 all above
+// 14 HTTP client        1689 I 6 10-11 29 Looking around     4108 all above
+// 15 Types from schemas 1850 -         30 Command line       4280 all above
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -387,6 +387,12 @@ export function gate(): { wait(): Promise<void>; open(): void } {
   };
 }
 
+/** Method -> what to do when a client sends that notification; nobody gets an answer. */
+export type NotificationHandlers = Record<string, (params: Params) => unknown>;
+/** Method -> the field of its params that HTTP repeats in Mcp-Name. */
+export type Mirrors = Record<string, string>;
+export interface Feature { notifications?: NotificationHandlers; mirrors?: Mirrors }
+
 const TOO_SLOW = "the client is 4 MiB behind: wait for what lane.notify(..) gives back";
 
 export interface OpenLane extends Lane {
@@ -510,12 +516,8 @@ export interface ChannelEnd {
 /** Sends one message as text; gives a promise when the reader is behind. */
 export type SendText = (text: string) => void | Promise<void>;
 
-export interface Feature {
-  /** Method -> what to do when a client sends it; nobody gets an answer. */
-  notifications?: Record<string, (params: Params) => unknown>;
-}
 export interface ServeOptions {
-  notifications?: Feature["notifications"];
+  notifications?: NotificationHandlers;
   /** Gets answers, which no client of the modern era sends. */
   other?: (answer: JSONRPCResponse) => void;
   /** Gets what no peer is told: exceptions, stray messages. */
@@ -1136,7 +1138,7 @@ export async function readText(body: ReadableStream<Uint8Array> | null, limit: n
 // #endregion
 
 // #region 11. Mirrored headers
-// uses messages errors-and-parsing handlers texts-and-lanes · spec
+// uses messages errors-and-parsing texts-and-lanes · spec
 //   basic/transports/streamable-http#request-metadata
 //
 // So that proxies can route without reading bodies, HTTP repeats parts of the
@@ -1149,10 +1151,6 @@ export async function readText(body: ReadableStream<Uint8Array> | null, limit: n
 //     Mcp-Param-Region: us-west1               x-mcp-header: "Region"
 
 export const HEADER_MISMATCH = -32020;
-export interface Feature {
-  /** Method -> the field of its params that HTTP repeats in Mcp-Name. */
-  mirrors?: Record<string, string>;
-}
 export const MIRRORS: { readonly [method: string]: string } =
   { "tools/call": "name", "prompts/get": "name", "resources/read": "uri" };
 
@@ -1240,7 +1238,7 @@ const valueAt = (value: unknown, path: readonly string[]): unknown => path.reduc
 
 /** The headers that repeat a request; mirrors gives the field behind Mcp-Name. */
 export function mirroredHeaders({ method, params = {} }: JSONRPCRequest,
-  mirrors: Feature["mirrors"] = {}, annotated: readonly ParamHeader[] = []):
+  mirrors: Mirrors = {}, annotated: readonly ParamHeader[] = []):
   Record<string, string> {
   const headers: Record<string, string> = { "Mcp-Method": method };
   const name = Object.hasOwn(mirrors, method) ? params[mirrors[method] ?? ""] : undefined;
@@ -1260,7 +1258,7 @@ export const headerMismatch = (name: string, came: string | null, body: unknown)
 
 /** -32020 when Mcp-Method or Mcp-Name differ from the body. */
 export function mirrorFault({ method, params = {} }: JSONRPCRequest,
-  header: (name: string) => string | null, mirrors: Feature["mirrors"] = {}):
+  header: (name: string) => string | null, mirrors: Mirrors = {}):
   ProtocolError | undefined {
   const named = header("mcp-method");
   // MUST: values are compared case by case (spec basic/transports/streamable-http#case-sensitivity)
@@ -1296,7 +1294,7 @@ export function paramFault(args: unknown, annotated: readonly ParamHeader[],
 // #endregion
 
 // #region 12. HTTP requests
-// uses messages errors-and-parsing versions-and-meta handlers texts-and-lanes mirrored-headers
+// uses messages errors-and-parsing versions-and-meta texts-and-lanes mirrored-headers
 //   · spec basic/transports/streamable-http#sending-messages
 //
 // Every message is a POST of its own to one endpoint. Much can be wrong with it
@@ -1345,8 +1343,8 @@ export interface HttpOptions {
   keepAliveMs?: number;
   /** Bytes a body may have, and those that may wait for a slow reader; 4 MiB. */
   maxBody?: number;
-  mirrors?: Feature["mirrors"];
-  notifications?: Feature["notifications"];
+  mirrors?: Mirrors;
+  notifications?: NotificationHandlers;
   /** Holds the calls under way, for whoever shuts the server down to end. */
   open?: Set<OpenLane>;
   /** Gets what no peer is told. */
@@ -1422,7 +1420,7 @@ export async function readPost(http: HttpRequest, { maxBody = MAX_MESSAGE }: Htt
 
 /** -32020 or -32022 when the headers of a modern request do not fit its body. */
 export function headerFault(request: JSONRPCRequest, { header }: HttpRequest,
-  mirrors: Feature["mirrors"]): ProtocolError | undefined {
+  mirrors: Mirrors): ProtocolError | undefined {
   const version = header("mcp-protocol-version");
   const meta = request.params?._meta;
   const named = isObject(meta) ? meta[PROTOCOL_VERSION] : undefined;
@@ -1706,7 +1704,7 @@ export interface HttpClientOptions {
   fetch?: typeof fetch;
   /** Headers for every request; they win over our own. */
   headers?: Record<string, string>;
-  mirrors?: Feature["mirrors"];
+  mirrors?: Mirrors;
   /** Gets what is wrong with a server but stops nothing. */
   warn?: (text: string) => void;
   /** Bytes a reply or an event may have; 4 MiB. */
@@ -2146,7 +2144,8 @@ export function tools(definitions: readonly ToolDefinition[], options: ToolsOpti
 // #endregion
 
 // #region 18. Assemble
-// uses messages versions-and-meta handlers a-first-call · spec server/discover
+// uses messages versions-and-meta handlers a-first-call texts-and-lanes
+//   · spec server/discover
 //
 // Features know nothing of each other. This chapter puts them together: the
 // capabilities of all in one answer to server/discover, the handlers of all in
@@ -2158,8 +2157,8 @@ export function tools(definitions: readonly ToolDefinition[], options: ToolsOpti
 export interface Assembly {
   info: Implementation;
   exchange: Exchange;
-  notifications: NonNullable<Feature["notifications"]>;
-  mirrors: NonNullable<Feature["mirrors"]>;
+  notifications: NotificationHandlers;
+  mirrors: Mirrors;
 }
 export interface AssembleOptions {
   /** How to use the server, for the model to read. */
@@ -3004,8 +3003,9 @@ export function nodeListener(handle: HttpHandler, path?: string):
         request.on("data", ignore);
         setTimeout(done, 300);
       } else {
-        const length = status === 204 ? {} : { "Content-Length": byteLength(body ?? "") };
-        response.writeHead(status, { ...headers, ...length });
+        const length = byteLength(body ?? "");
+        const sized = { ...headers, "Content-Length": length };
+        response.writeHead(status, status === 204 ? headers : sized);
         response.end(body); // its length given, it leaves in one piece
       }
     };
@@ -3050,7 +3050,9 @@ export async function listen(handle: HttpHandler, port: number,
     const deno = runtime<DenoNamespace>("Deno")?.serve(
       { port, hostname: host, onListen() {}, signal: hurry.signal }, routed);
     if (deno !== undefined) {
-      const close = () => endsWithin(500, deno.shutdown()).then(() => hurry.abort());
+      const close = () => endsWithin(500, deno.shutdown()).then((ended) => {
+        if (!ended) hurry.abort();
+      });
       return closing({ url: at(deno.addr.port), close });
     }
     return closing(await listenOnNode(nodeListener(handle, path), port, host, at));
