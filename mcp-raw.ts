@@ -25,19 +25,19 @@
 // Contents: number, title, line, the chapters it uses (I: some of Part I)
 //  1 Messages             47 -         16 Results            1897 I
 //  2 Errors and parsing   84 1         17 Tools              1974 I 11 15-16
-//  3 Versions and _meta  149 1-2       18 Assemble           2146 I 6
-//  4 Handlers            194 1-3       19 Client             2204 I 6
-//  5 A first call        252 1-4       20 JSON Schema        2372 -
-//  6 Texts and lanes     304 I         21 Node, Bun, Deno    2853 I 6-7 9 12-13
-//  7 Channel server      491 I 6       22 Child processes    3096 I 6 9 21
-//  8 Channel client      641 I 6-7     23 The front door     3304 all above
-//  9 stdio               798 I 6-8     24 The demo server    3385 I 6 16 23
-// 10 Server-sent events 1027 6         25 The wire log       3461 I 6 10
-// 11 Mirrored headers   1140 I 6       26 Wire taps          3684 9 12 14 25
-// 12 HTTP requests      1296 I 6 11    27 Arguments          3806 I 6 9 25
-// 13 HTTP server        1444 I 6 10-12 28 Calling a server   3951 all above
-// 14 HTTP client        1689 I 6 10-11 29 Looking around     4108 all above
-// 15 Types from schemas 1850 -         30 Command line       4280 all above
+//  3 Versions and _meta  149 1-2       18 Assemble           2149 I 6
+//  4 Handlers            194 1-3       19 Client             2207 I 6
+//  5 A first call        252 1-4       20 JSON Schema        2375 -
+//  6 Texts and lanes     304 I         21 Node, Bun, Deno    2856 I 6-7 9 12-13
+//  7 Channel server      491 I 6       22 Child processes    3099 I 6 9 21
+//  8 Channel client      641 I 6-7     23 The front door     3309 all above
+//  9 stdio               798 I 6-8     24 The demo server    3393 I 6 16 23
+// 10 Server-sent events 1027 6         25 The wire log       3469 I 6 10
+// 11 Mirrored headers   1140 I 6       26 Wire taps          3692 9 12 14 25
+// 12 HTTP requests      1296 I 6 11    27 Arguments          3814 I 6 9 25
+// 13 HTTP server        1444 I 6 10-12 28 Calling a server   3960 all above
+// 14 HTTP client        1689 I 6 10-11 29 Looking around     4124 all above
+// 15 Types from schemas 1850 -         30 Command line       4297 all above
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -2022,11 +2022,13 @@ export interface Methods {
 }
 
 type Awaitable<T> = T | Promise<T>;
+/** The arguments of a handler; where the schema tells nothing, each is unknown. */
+export type ArgumentsOf<S> = unknown extends FromSchema<S> ? Params : FromSchema<S>;
 /** A tool and what it does. Without inputSchema it takes no arguments. */
 export interface ToolDefinition<S = Tool["inputSchema"]> extends Omit<Tool, "inputSchema"> {
   inputSchema?: S;
   /** Throws an Error to fail the call, a ProtocolError to refuse it. */
-  handler(args: FromSchema<S>, context: Context):
+  handler(args: ArgumentsOf<S>, context: Context):
     Awaitable<CallToolResult | Record<string, unknown>>;
 }
 /** Gives a tool that stands alone the argument types of its schema. */
@@ -2061,7 +2063,7 @@ function prepare({ handler, inputSchema, ...rest }: ToolDefinition, compile: Com
         throw new ProtocolError(INTERNAL_ERROR, why);
       }
       const issues = check(value);
-      return issues?.map(({ path, message }) => `${path || "the whole"}: ${message}`).join("; ");
+      return issues?.map(({ path, message }) => `${path && `${path}: `}${message}`).join("; ");
     };
   };
   return { wire, handler, annotated: paramHeaders(schema), inputFault: lazily(schema),
@@ -2074,7 +2076,8 @@ function checkedResult(tool: Prepared, result: Record<string, unknown>): Record<
   const { name } = tool.wire;
   const complete = isObject(result) && (result.resultType ?? "complete") === "complete";
   if (!isObject(result) || complete && !Array.isArray(result.content)) {
-    throw new ProtocolError(INTERNAL_ERROR, `The tool ${name} gave back no content`);
+    const why = `The tool ${name} gave back no content: it should return text(..), for one`;
+    throw new ProtocolError(INTERNAL_ERROR, why);
   }
   if (!complete || result.isError === true || tool.outputFault === undefined) return result;
   // MUST: structured results conform to outputSchema (spec server/tools#output-schema)
@@ -3219,8 +3222,10 @@ export async function spawnServer(command: readonly string[],
     await endsWithin(500, exited);
     const how = child.signalCode !== null ? `was ended by ${child.signalCode}`
       : child.exitCode !== null ? `ended with exit code ${child.exitCode}` : "closed its stdout";
-    const words = lastWords.replace(/[\0-\x08\x0b-\x1f\x7f-\x9f]/g, "").trim().slice(-500);
-    const said = words === "" ? "" : ` Its last words: ${words}`;
+    // Of a stack trace the line that names the error says most.
+    const lines = lastWords.replace(/[\0-\x08\x0b-\x1f\x7f-\x9f]/g, "").trim().split("\n");
+    const words = lines.find((line) => /^\S*error\b/i.test(line)) ?? lines.at(-1);
+    const said = words ? ` Its last words: ${words.slice(0, 300)}` : "";
     return new TransportError("closed", `The server ${how}.${said}`);
   };
   const reading = connectLines(
@@ -3367,6 +3372,9 @@ export interface OpenOptions extends ClientOptions, SpawnOptions, HttpClientOpti
 /** Connects to a server: an http(s) URL, or the command that starts one. */
 export async function open(target: string | readonly string[], options: OpenOptions = {}):
   Promise<{ client: Client; connection: Connection }> {
+  if (typeof target === "string" && !/^https?:\/\//.test(target)) {
+    throw new TypeError(`${JSON.stringify(target)} is no http URL; a command is an array of words`);
+  }
   const warn = options.warn ?? (() => {});
   const spawning = { ...options, warn: (fault: TransportError) => warn(fault.message) };
   const start = () => spawnServer(target as readonly string[], spawning);
@@ -3834,7 +3842,7 @@ mcp-raw.ts serve --http 3100                     a server to try things on
 mcp-raw.ts call http://127.0.0.1:3100/mcp        what does that server offer?
 mcp-raw.ts call add a=2 b=40 -- node server.mjs  call a tool of a server on stdio
 
-demo   [--http] [--era modern]
+demo   [--http]
 serve  --stdio | --http [PORT] [--host H] [--allow-origin URL ...] [--module FILE] [--wire]
 call   [TOOL [key=value ...] | --method M [--params JSON] | --line TEXT | --listen]
        URL | -- COMMAND ...
@@ -3944,7 +3952,8 @@ export function failureOf(error: unknown): { code: number; sentence: string } {
     ? [EXITS[error.code] ?? 4, error.message, ADVICE[error.code]]
     : error instanceof ProtocolError ? [5, `The server refused: ${error.message} (${error.code})`]
     : [1, `Unexpected: ${error instanceof Error ? error.message : error}`];
-  return { code, sentence: printable(`${message.replace(/[^.!?]$/, "$&.")} ${advice}`).trimEnd() };
+  const more = message.includes("--allow-") ? "" : advice; // Deno says itself what it wants
+  return { code, sentence: printable(`${message.replace(/[^.!?]$/, "$&.")} ${more}`).trimEnd() };
 }
 // #endregion
 
@@ -3957,7 +3966,13 @@ export function failureOf(error: unknown): { code: number; sentence: string } {
 //   call add a=2 b=40 -- node server.mjs  ->  42
 
 /** What a command runs in; onEnd takes what has to be done at the end in any case. */
-export interface Stage { args: Arguments; io: IO; onEnd(end: () => unknown): void }
+export interface Stage {
+  args: Arguments;
+  io: IO;
+  /** Aborts at Ctrl-C. */
+  signal: AbortSignal;
+  onEnd(end: () => unknown): void;
+}
 type Entry = Record<string, unknown>; // of a list, from a stranger
 /** A client for any method by its name; what comes back is looked at first. */
 interface AnyClient extends Client {
@@ -4091,7 +4106,8 @@ async function callTool([name = "", ...words]: string[], client: AnyClient, stag
   const listed = await client.list("tools/list", "tools");
   const found = listed.find((tool) => tool.name === name);
   const given = { name, arguments: readWords(words, found, warner(stage)) };
-  const result = await client.call("tools/call", given).catch((error: unknown) => {
+  const { signal } = stage;
+  const result = await client.call("tools/call", given, { signal }).catch((error: unknown) => {
     if (!(error instanceof ProtocolError) || found !== undefined) throw error;
     const names = listed.map((tool) => tool.name).join(", ");
     throw new ProtocolError(error.code, `${error.message}. Its tools are ${names || "none"}`);
@@ -4144,8 +4160,9 @@ const LISTS = [["tools", "tools/list", "tools"], ["resources", "resources/list",
 async function walk(client: AnyClient, { io, args }: Stage): Promise<number> {
   const about = await client.call("server/discover", {}).catch((error: unknown) => {
     if (!(error instanceof ProtocolError)) throw error;
-    const { supported = `perhaps only revisions before ${MODERN_VERSIONS}` } = Object(error.data);
-    throw new ProtocolError(error.code, `${error.message}. It speaks ${supported}`);
+    const { supported } = Object(error.data);
+    throw new ProtocolError(error.code, `${error.message}. It speaks ${supported ??
+      `earlier revisions of MCP, it seems, and this client ${MODERN_VERSIONS}`}`);
   });
   const { supportedVersions = [], instructions, _meta = {} } = about;
   const capabilities = isObject(about.capabilities) ? about.capabilities : {};
@@ -4168,7 +4185,7 @@ async function walk(client: AnyClient, { io, args }: Stage): Promise<number> {
   }
   const info = _meta["io.modelcontextprotocol/serverInfo"];
   const lines = [`${info?.name ?? "A server without a name"} ${info?.version ?? ""}`,
-    `  speaks        ${supportedVersions.join(", ")} (here ${client.version()})`,
+    `  speaks        ${supportedVersions.join(", ")}`,
     `  offers        ${Object.keys(capabilities).join(", ") || "nothing"}`,
     ...(instructions === undefined ? [] : [`  instructions  ${instructions}`])];
   const lists = Object.entries(found).map(([key, entries]) => listing(key, entries));
@@ -4182,10 +4199,10 @@ function paramsOf({ flag }: Arguments, otherwise: object): object {
   if (isObject(value)) return value;
   throw usage(`--params wants a JSON object, not ${JSON.stringify(flag("--params"))}`);
 }
-async function listenTo(client: AnyClient, { io, args }: Stage): Promise<number> {
+async function listenTo(client: AnyClient, { io, args, signal }: Stage): Promise<number> {
   const wanted = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
   const params = paramsOf(args, { notifications: wanted });
-  await client.call("subscriptions/listen", params, { timeoutMs: LONGEST,
+  await client.call("subscriptions/listen", params, { timeoutMs: LONGEST, signal,
     onNotification: (notification) => io.stdout(`${JSON.stringify(notification)}\n`) });
   say(io, "The server has ended the subscription.");
   return 0;
@@ -4297,7 +4314,7 @@ async function loadServer(file: string, io: IO): Promise<Server> {
   throw usage(`${file} exports no server; write: export default server({ ... })`);
 }
 async function serveCommand(stage: Stage): Promise<number> {
-  const { args, io, onEnd } = stage;
+  const { args, io, signal, onEnd } = stage;
   const [file, http, host = "127.0.0.1"] = ["--module", "--http", "--host"].map(args.flag);
   const ways = [http, args.flag("--stdio")].filter((way) => way !== undefined);
   if (ways.length !== 1) throw usage("serve takes --stdio or --http PORT");
@@ -4308,9 +4325,6 @@ async function serveCommand(stage: Stage): Promise<number> {
   const tap = tapOf(stage);
   if (http === undefined) {
     const pipe = io.pipe();
-    const stopping = new AbortController();
-    onEnd(async () => stopping.abort());
-    const { signal } = stopping;
     await serveLines(app.exchange, tap === undefined ? pipe : watchPipe(tap, pipe),
       { ...options, signal });
     return 0;
@@ -4412,10 +4426,13 @@ export async function main(argv: readonly string[], io: IO): Promise<number> {
       return 0;
     }
     const args = parseArguments(argv);
-    const interrupted = new Promise<number>((resolve) =>
-      io.onSignal((name) => resolve({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }[name])));
+    const stopping = new AbortController();
+    const interrupted = new Promise<number>((resolve) => io.onSignal((name) => {
+      stopping.abort(new TransportError("cancelled", `interrupted by ${name}`));
+      resolve({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }[name]);
+    }));
     const run = COMMANDS[args.command] ?? (() => interrupted);
-    const work = run({ args, io, onEnd: (end) => ends.push(end) });
+    const work = run({ args, io, signal: stopping.signal, onEnd: (end) => ends.push(end) });
     work.catch(() => {}); // after a signal nobody waits for it
     return await Promise.race([work, interrupted]);
   } catch (error) {

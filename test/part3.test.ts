@@ -358,7 +358,7 @@ describe("Tools: calling", () => {
       handler: () => structured(value) }]);
     assert.deepEqual(await callTool(server([1]), { name: "t" }), complete(structured([1])));
     assert.deepEqual(await callTool(server("a"), { name: "t" }),
-      refused(-32603, "The tool t broke its outputSchema: the whole: expected array, got string"));
+      refused(-32603, "The tool t broke its outputSchema: expected array, got string"));
   });
 
   test("a failure needs no structured content (spec server/tools#error-handling)", async () => {

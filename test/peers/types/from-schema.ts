@@ -72,6 +72,18 @@ server({ name: "types", version: "1.0.0", tools: [{
   // @ts-expect-error a number has no characters
   handler: ({ a }) => text(a.charAt(0)),
 }] });
+// where the schema is no literal, or not there, each argument is unknown, never any
+const loose = { type: "object", properties: { a: { type: "number" } } };
+server({ name: "types", version: "1.0.0", tools: [{
+  name: "loose",
+  inputSchema: loose,
+  // @ts-expect-error an unknown has no members
+  handler: ({ a }) => text(a.nonsense),
+}, {
+  name: "none",
+  // @ts-expect-error an unknown has no members
+  handler: ({ b }) => text(b.nonsense),
+}] });
 tool({
   name: "alone",
   inputSchema: { type: "object", properties: { s: { type: "string" } }, required: ["s"] },
