@@ -23,21 +23,22 @@
 // A chapter names only what stands above it: the end of each is a safe stop.
 //
 // Contents: number, title, line, the chapters it uses (I: some of Part I)
-//  1 Messages             47 -         16 Results            1897 I
-//  2 Errors and parsing   84 1         17 Tools              1974 I 11 15-16
-//  3 Versions and _meta  149 1-2       18 Assemble           2149 I 6
-//  4 Handlers            194 1-3       19 Client             2207 I 6
-//  5 A first call        252 1-4       20 JSON Schema        2375 -
-//  6 Texts and lanes     304 I         21 Node, Bun, Deno    2856 I 6-7 9 12-13
-//  7 Channel server      491 I 6       22 Child processes    3099 I 6 9 21
-//  8 Channel client      641 I 6-7     23 The front door     3309 all above
-//  9 stdio               798 I 6-8     24 The demo server    3393 I 6 16 23
-// 10 Server-sent events 1027 6         25 The wire log       3469 I 6 10
-// 11 Mirrored headers   1140 I 6       26 Wire taps          3692 9 12 14 25
-// 12 HTTP requests      1296 I 6 11    27 Arguments          3814 I 6 9 25
-// 13 HTTP server        1444 I 6 10-12 28 Calling a server   3960 all above
-// 14 HTTP client        1689 I 6 10-11 29 Looking around     4124 all above
-// 15 Types from schemas 1850 -         30 Command line       4297 all above
+//  1 Messages             48 -         17 Tools              2033 I 11 15-16
+//  2 Errors and parsing   85 1         18 Assemble           2208 I 6
+//  3 Versions and _meta  150 1-2       19 Client             2266 I 6
+//  4 Handlers            195 1-3       20 JSON Schema        2434 -
+//  5 A first call        253 1-4       21 Patterns           2915 -
+//  6 Texts and lanes     305 I         22 Formats            3042 -
+//  7 Channel server      494 I 6       23 Node, Bun, Deno    3193 I 6-7 9 12-13
+//  8 Channel client      644 I 6-7     24 Child processes    3435 I 6 9 23
+//  9 stdio               801 I 6-8     25 The front door     3645 all above
+// 10 Server-sent events 1030 6         26 The demo server    3730 I 6 16 25
+// 11 Mirrored headers   1143 I 6       27 The wire log       3806 I 6 10
+// 12 HTTP requests      1299 I 6 11    28 Wire taps          4029 9 12 14 27
+// 13 HTTP server        1447 I 6 10-12 29 Arguments          4151 I 6 9 27
+// 14 HTTP client        1701 I 6 10-11 30 Calling a server   4297 all above
+// 15 Types from schemas 1862 -         31 Looking around     4461 all above
+// 16 Results            1956 I         32 Command line       4634 all above
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -383,7 +384,9 @@ export function gate(): { wait(): Promise<void>; open(): void } {
   const waiting: (() => void)[] = [];
   return {
     wait: () => new Promise((resolve) => void waiting.push(resolve)),
-    open: () => waiting.splice(0).forEach((go) => go()),
+    open() {
+      if (waiting.length > 0) for (const go of waiting.splice(0)) go();
+    },
   };
 }
 
@@ -549,7 +552,7 @@ function callTable(limit: number, run: (request: JSONRPCRequest) => void) {
     forget(id);
     running.get(id)?.end(reason);
     running.delete(id);
-    const [next] = waiting.values();
+    const [next] = waiting.size > 0 ? waiting.values() : [];
     if (next !== undefined && running.size < limit) {
       forget(next.request.id);
       run(next.request);
@@ -911,11 +914,11 @@ export async function readLines(readable: Pipe["readable"], end: ChannelEnd,
     const text = line.charCodeAt(0) === 0xfeff ? line.slice(1) : line;
     return text.trim() === "" ? undefined : end.receive(text);
   };
-  const takeAll = (lines: readonly (string | undefined)[]): void | Promise<void> => {
-    for (const [index, line] of lines.entries()) {
-      const pause = take(line) ?? behind?.();
+  const takeAll = (lines: readonly (string | undefined)[], from = 0): void | Promise<void> => {
+    for (let at = from; at < lines.length; at++) {
+      const pause = take(lines[at]) ?? behind?.();
       // Not any value: a callback that promises nothing may still return one.
-      if (pause instanceof Promise) return pause.then(() => takeAll(lines.slice(index + 1)));
+      if (pause instanceof Promise) return pause.then(() => takeAll(lines, at + 1));
     }
   };
   for await (const chunk of readable) {
@@ -1542,7 +1545,7 @@ export function replyTo(request: JSONRPCRequest, exchange: Exchange, http: HttpR
       events = eventStream(options);
       resolve({ status: 200, headers: STREAM_HEADERS, stream: (sink) => events?.attach(sink) });
     };
-    const timer = setTimeout(openStream, jsonWithinMs);
+    let timer: ReturnType<typeof setTimeout> | undefined;
     const finish = () => {
       clearTimeout(timer);
       state = "done";
@@ -1571,7 +1574,16 @@ export function replyTo(request: JSONRPCRequest, exchange: Exchange, http: HttpR
       finish();
     };
     answer(exchange, request, lane, { done, report });
+    // A timer made and cleared in one turn costs Node more than all the rest.
+    void turn(() => state === "waiting").then((late) => {
+      if (late) timer = setTimeout(openStream, jsonWithinMs);
+    });
   });
+}
+/** Lets the promises of this turn settle; whether what should end has not. */
+async function turn(waiting: () => boolean): Promise<boolean> {
+  for (let hop = 0; hop < 16 && waiting(); hop++) await undefined;
+  return waiting();
 }
 
 /** Answers the HTTP methods of an endpoint, after the checks that all of them need. */
@@ -1850,48 +1862,95 @@ function reasonOf(error: unknown): string {
 // #region 15. Types from schemas
 // uses nothing · spec basic#json-schema-usage
 //
-// A handler should know the types of its arguments, and they stand in the
-// schema already. FromSchema reads them there, so nobody writes them twice.
-// What it cannot read is unknown, never any: the value is checked at run time.
+// A tool states its arguments once, as a JSON Schema literal. The compiler can
+// read that literal too, so a handler knows its arguments without a second
+// declaration that could drift from the first. What the types cannot say
+// (bounds, `not`, `if`) is left to the validator; what they do not understand
+// is `unknown`, which a handler has to look at before use.
 //
-//   { type: "object", properties: { a: { type: "number" }, b: { const: "x" } },
-//     required: ["a"] }  ->  { a: number; b?: "x" }
+//   FromSchema<{ type: "object"; properties: { a: { type: "number" } } }>
+//     -> { a?: number }
+//
+// A property that no schema describes is not in the type, even where the schema
+// lets it pass: a misspelt name in a handler is then an error.
 
-/** Takes a schema to a check, which gives the issues of a value. Throws on a bad schema. */
-export type CompileSchema = (schema: unknown) =>
-  (value: unknown) => readonly { path: string; message: string }[] | undefined;
+/** The values that a schema accepts. Infer the schema as `const S` to keep its literals. */
+export type FromSchema<S> = 0 extends 1 & S ? unknown
+  : S extends false ? never : OrUnknown<FromNode<S, S>>;
 
-interface NamedTypes {
-  string: string; number: number; integer: number; boolean: boolean; null: null;
-}
-type Flat<T> = { [K in keyof T]: T[K] } & {};
-type Names<S> = S extends { required: readonly (infer K)[] } ? K : never;
-type Rest<S> = S extends { additionalProperties: false } ? unknown
-  : S extends { additionalProperties: infer More extends object }
-  ? { [more: string]: FromSchema<More> }
-  : { [more: string]: unknown };
-type Members<S, P> =
-  { -readonly [K in keyof P as K extends Names<S> ? K : never]: FromSchema<P[K]> } &
-  { -readonly [K in keyof P as K extends Names<S> ? never : K]?: FromSchema<P[K]> };
-type ObjectOf<S> = S extends { properties: infer P } ? Flat<Members<S, P>>
-  : S extends { additionalProperties: false } ? { [none: string]: never } : Rest<S>;
-type ArrayOf<S> = S extends { prefixItems: infer P extends readonly unknown[] }
-  ? { -readonly [I in keyof P]: FromSchema<P[I]> }
-  : S extends { items: infer I } ? FromSchema<I>[] : unknown[];
-type Named<S, T> = T extends keyof NamedTypes ? NamedTypes[T]
-  : T extends "object" ? ObjectOf<S> : T extends "array" ? ArrayOf<S> : unknown;
-type AllOf<A> = A extends readonly [infer First, ...infer More] ? FromSchema<First> & AllOf<More>
-  : unknown;
-type Typed<S> = S extends { const: infer C } ? C
+/** A validator for a schema: issues, or undefined. Throws an Error when it refuses the schema. */
+export type CompileSchema = (
+  schema: unknown,
+) => (value: unknown) => readonly { path: string; message: string }[] | undefined;
+
+type OrUnknown<T> = [T] extends [never] ? unknown : T;
+
+// `R` is the root, where references lead. Keywords side by side all hold, so
+// their types intersect; a keyword that is missing adds `unknown`, which is
+// nothing.
+type FromNode<S, R> =
+  S extends false ? never
+  : S extends { const: infer C } ? C
   : S extends { enum: readonly (infer E)[] } ? E
-  : S extends { type: infer T } ? T extends readonly (infer One)[] ? Named<S, One> : Named<S, T>
-  : S extends { properties: object } ? ObjectOf<S> : unknown;
-type Branches<S> = (S extends { anyOf: readonly (infer B)[] } ? FromSchema<B> : unknown) &
-  (S extends { oneOf: readonly (infer B)[] } ? FromSchema<B> : unknown) &
-  (S extends { allOf: infer A } ? AllOf<A> : unknown);
+  : FromKind<S, R> & FromAny<S, R> & FromAll<S, R> & FromRef<S, R>;
 
-/** The type of the values that a schema literal admits. */
-export type FromSchema<S> = S extends false ? never : Typed<S> & Branches<S>;
+// A schema with `properties` and no `type` is meant for objects.
+type FromKind<S, R> =
+  S extends { type: readonly (infer T)[] } ? FromType<T, S, R>
+  : S extends { type: infer T } ? FromType<T, S, R>
+  : S extends { properties: object } ? FromType<"object", S, R>
+  : unknown;
+
+type FromType<T, S, R> =
+  T extends "string" ? string
+  : T extends "number" | "integer" ? number
+  : T extends "boolean" ? boolean
+  : T extends "null" ? null
+  : T extends "array" ? FromItems<S, R>
+  : T extends "object" ? FromProperties<S, R> extends infer O
+    ? { -readonly [K in keyof O]: O[K] } : never   // one object in the hover, not four
+  : unknown;
+
+type FromProperties<S, R> =
+  S extends { properties: infer P extends object }
+    ? { [K in keyof P as K extends RequiredOf<S> ? K : never]: FromNode<P[K], R> }
+      & { [K in keyof P as K extends RequiredOf<S> ? never : K]?: FromNode<P[K], R> }
+      & { [K in Exclude<RequiredOf<S>, keyof P>]: unknown }
+      & (S extends { additionalProperties: infer A extends object } ? FromOthers<A, R> : unknown)
+    : FromOthers<S extends { additionalProperties: infer A } ? A : true, R>
+      & { [K in RequiredOf<S>]: unknown };
+type RequiredOf<S> = S extends { required: readonly (infer N extends string)[] } ? N : never;
+type FromOthers<A, R> = { [key: string]: FromNode<A, R> };
+
+// A tuple may be shorter than its schema, unless `minItems` says otherwise.
+type FromItems<S, R> =
+  S extends { prefixItems: infer P extends readonly unknown[] }
+    ? [...FromTuple<P, S, R>, ...(S extends { items: infer I } ? FromRest<I, R> : unknown[])]
+  : S extends { items: infer P extends readonly unknown[] } ? [...FromTuple<P, S, R>, ...unknown[]]
+  : S extends { items: infer I } ? FromNode<I, R>[]
+  : unknown[];
+type FromRest<I, R> = I extends false ? [] : FromNode<I, R>[];
+type FromTuple<P extends readonly unknown[], S, R> = S extends { minItems: P["length"] }
+  ? { -readonly [K in keyof P]: FromNode<P[K], R> }
+  : { -readonly [K in keyof P]?: FromNode<P[K], R> };
+
+type FromAny<S, R> =
+  (S extends { anyOf: readonly (infer B)[] } ? FromEach<B, R> : unknown)
+  & (S extends { oneOf: readonly (infer B)[] } ? FromEach<B, R> : unknown);
+type FromEach<B, R> = [B] extends [never] ? unknown : B extends unknown ? FromNode<B, R> : never;
+
+type FromAll<S, R> = S extends { allOf: infer B } ? FromList<B, R> : unknown;
+type FromList<B, R> = B extends readonly [infer First, ...infer Rest]
+  ? FromNode<First, R> & FromList<Rest, R> : unknown;
+
+// Only what a pointer into the schema itself can name; the rest is `unknown`.
+type FromRef<S, R> =
+  S extends { $ref: "#" } ? FromNode<R, R>
+  : S extends { $ref: `#/$defs/${infer N}` } ? FromNamed<R, "$defs", N>
+  : S extends { $ref: `#/definitions/${infer N}` } ? FromNamed<R, "definitions", N>
+  : unknown;
+type FromNamed<R, D extends string, N extends string> =
+  R extends { [K in D]: { [K in N]: infer T } } ? FromNode<T, R> : unknown;
 // #endregion
 
 // #region 16. Results
@@ -2526,7 +2585,7 @@ function placeSchema(raw: unknown, outer: SchemaResource, at: string, depth = 0)
   }
   return place;
 }
-// MUST NOT: fetch. What was not handed in is refused. spec basic#ref-resolution
+// MUST NOT: fetch. What is not handed in is refused (spec basic#ref-resolution)
 function resolveReference(ref: unknown, place: SchemaPlace): SchemaPlace {
   const { places, options: { documents } } = place.resource;
   const [uri, fragment] = readReference(ref, place.resource.uri, place.at);
@@ -2853,7 +2912,285 @@ export function compileSchema(
 }
 // #endregion
 
-// #region 21. Node, Bun, Deno
+// #region 21. Patterns
+// uses nothing
+//
+// A backtracking engine tries every way through a text: `^(a+)+$` and forty
+// letters take it hours. Here the ways are counted first. Few enough, and the
+// platform's engine decides; else the pattern runs on sets of positions, where
+// ways that meet become one: each part of a pattern maps the positions it may
+// start at to those it may end at. Look-behind and backreferences cannot be
+// read like that; with too many ways they are refused.
+//
+//   boundedPattern("^(a+)+$")("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!") -> false
+
+type PatternSpend = (steps: number) => void;
+type PatternWalk = (from: Set<number>, text: string, spend: PatternSpend) => Set<number>;
+interface PatternReader {
+  readonly tokens: string[]; readonly flags: string;
+  choices: number; repetitions: number; nativeOnly: boolean;
+}
+
+// One character or class, a quantifier, the head of a group, `|` or `)`.
+const patternToken = new RegExp([
+  /\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|u\w{4}|x\w\w|c[A-Za-z])/,
+  /\\(?:k<[^>]*>|[1-9]\d*|.)|\[(?:\\.|[^\]\\])*\]|\((?:\?(?:[:=!]|<[=!]|<[^>]*>|[-\w]*:))?/,
+  /[*+?]\??|\{\d+(?:,\d*)?\}\??|./,
+].map((part) => part.source).join("|"), "gsu");
+
+// Reads up to the end of the group, or of the pattern.
+function readPattern(reader: PatternReader): PatternWalk {
+  const parts: PatternWalk[] = [];
+  let others: PatternWalk = () => new Set();
+  for (let token = reader.tokens.shift(); token && token !== ")"; token = reader.tokens.shift()) {
+    if (token === "|") {
+      reader.choices++;
+      others = readPattern(reader);
+      break;
+    }
+    parts.push(readRepeated(token, reader));
+  }
+  return (from, text, spend) => {
+    spend(8);
+    const ends = parts.reduce((at, part) => part(at, text, spend), from);
+    return new Set([...ends, ...others(from, text, spend)]);
+  };
+}
+
+// Counts as it reads: a repetition that holds a choice has no bound.
+function readRepeated(token: string, reader: PatternReader): PatternWalk {
+  const before = reader.choices + reader.repetitions;
+  const part = readAtom(token, reader);
+  const [next = ""] = reader.tokens;
+  const bounds = { "*": "{0,}", "+": "{1,}", "?": "{0,1}" }[next.charAt(0)] ?? next;
+  const [, low, comma, high] = /^\{(\d+)(,?)(\d*)\}/.exec(bounds) ?? [];
+  if (low === undefined) return part;
+  reader.tokens.shift();
+  const least = Number(low);
+  const most = comma ? Number(high || Infinity) : least;
+  if (most > 1 && reader.choices + reader.repetitions > before) reader.choices = Infinity;
+  if (most > 1 && most > least) reader.repetitions++;
+  if (most === 1 && least === 0) reader.choices++;
+  return (from, text, spend) => {
+    let at = from;
+    for (let count = 0; count < least && at.size > 0; count++) at = part(at, text, spend);
+    const reached = new Set(at);
+    for (let count = least; count < most && at.size > 0; count++) {
+      at = new Set([...part(at, text, spend)].filter((position) => !reached.has(position)));
+      for (const position of at) reached.add(position);
+    }
+    return reached;
+  };
+}
+
+// The platform decides on one character, or on none at `^`, `$` and `\b`.
+function readAtom(token: string, reader: PatternReader): PatternWalk {
+  if (/^\\(?:[1-9]|k<)|^\(\?(?:<[=!]|[-\w])/.test(token)) reader.nativeOnly = true;
+  if (token.startsWith("(")) {
+    const inner = readPattern(reader);
+    if (token !== "(?=" && token !== "(?!") return inner;
+    return (from, text, spend) => new Set([...from].filter((position) =>
+      (inner(new Set([position]), text, spend).size > 0) === (token === "(?=")));
+  }
+  const one = new RegExp(reader.nativeOnly ? "" : token, `${reader.flags}y`);
+  return (from, text, spend) => {
+    spend(8 * from.size);
+    const to = new Set<number>();
+    for (const position of from) {
+      one.lastIndex = position;
+      if (one.test(text)) to.add(one.lastIndex);
+    }
+    return to;
+  };
+}
+
+/** A matcher for `compileSchema({ patterns })`; `spend` is told the cost, and may throw. */
+export function boundedPattern(
+  source: string,
+): (text: string, spend?: (steps: number) => void) => boolean {
+  let native: RegExp;
+  try {
+    native = new RegExp(source, "u");
+  } catch {
+    native = new RegExp(source);   // `\-` and its like exist only here
+  }
+  const reader: PatternReader = {
+    tokens: source.match(patternToken) ?? [], flags: native.flags,
+    choices: 0, repetitions: 0, nativeOnly: false,
+  };
+  const walk = readPattern(reader);
+  const repetitions = reader.repetitions + (/^\^[^|]*$/.test(source) ? 0 : 1);   // any start
+  if (reader.nativeOnly && reader.choices > 16) {
+    throw new Error(`the pattern ${source} can take hours`);
+  }
+  return (text, spend = () => undefined) => {
+    const ways = 2 ** reader.choices * text.length ** repetitions;
+    spend(1 + Math.min(ways, 65_536) / 64);
+    if (ways <= 65_536) return native.test(text);
+    if (reader.nativeOnly) throw new RangeError(`${text.length} characters are many for ${source}`);
+    const starts = new Set([text.length]);
+    let start = 0;
+    for (const character of native.unicode ? text : text.split("")) {
+      starts.add(start);
+      start += character.length;
+    }
+    return walk(starts, text, spend).size > 0;
+  };
+}
+// #endregion
+
+// #region 22. Formats
+// uses nothing
+//
+// `format: "email"` is a remark in JSON Schema until somebody makes it a check,
+// as a form does that a person fills in. Each format is a function of a text,
+// after the grammar of its RFC, and takes time in proportion to the length.
+//
+//   formats["date"]("2024-02-30") -> false
+//
+// Not here: `idn-hostname`, which needs Unicode's tables of directions.
+
+const isIpv4Text = (text: string): boolean => text.split(".").length === 4 &&
+  text.split(".").every((octet) => /^(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)$/.test(octet));
+
+// RFC 4291 §2.2: eight groups, `::` for one or more, an IPv4 address for two.
+function isIpv6Text(text: string): boolean {
+  const [head = "", tail, more] = text.split("::");
+  const groups = [head, tail].flatMap((part) => part ? part.split(":") : []);
+  const isDotted = isIpv4Text(groups.at(-1) ?? "") && !text.endsWith(":");
+  const isFull = groups.every((group, index) => /^[\da-f]{1,4}$/i.test(group) ||
+    (isDotted && index === groups.length - 1));
+  const size = groups.length + (isDotted ? 1 : 0);
+  return isFull && more === undefined && (tail === undefined ? size === 8 : size < 8);
+}
+function isDateText(text: string): boolean {
+  const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text)?.map(Number) ?? [];
+  if (year === undefined || month === undefined || day === undefined) return false;
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  const days = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1];
+  return days !== undefined && day >= 1 && day <= days;
+}
+
+// RFC 3339 §5.6. A 61st second exists in the last minute of a UTC day only.
+function isTimeText(text: string): boolean {
+  const parts = /^(\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:z|([+-]\d\d):(\d\d))$/i.exec(text);
+  const [hour = 0, minute = 0, second = 0, ahead = 0, past = 0] =
+    parts?.slice(1).map((part) => Number(part ?? 0)) ?? [];
+  const offset = ahead * 60 + (parts?.[4]?.startsWith("-") ? -past : past);
+  const isLast = (hour * 60 + minute - offset + 2880) % 1440 === 1439;
+  return parts !== null && hour < 24 && minute < 60 && Math.abs(ahead) < 24 && past < 60 &&
+    (second < 60 || (second === 60 && isLast));
+}
+// RFC 3986 §3, and RFC 3987 when `beyond` adds what lies outside of ASCII.
+function isUriText(text: string, beyond: string, needsScheme: boolean): boolean {
+  const [, scheme, authority, path = "", rest = "#"] =
+    /^(?:([A-Za-z][A-Za-z\d+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(.*)$/s.exec(text) ?? [];
+  const isMade = (part: string, of: string): boolean =>
+    new RegExp(`^(?:[\\w.~!$&'()*+,;=${of}${beyond}-]|%[\\dA-Fa-f]{2})*$`, "u").test(part);
+  const [, user = "", host] = /^(?:([^@]*)@)?(\[.*\]|[^:@]*)(?::\d*)?$/.exec(authority ?? "") ?? [];
+  if (host === undefined || (needsScheme && scheme === undefined)) return false;
+  const isHost = host.startsWith("[")
+    ? isIpv6Text(host.slice(1, -1)) || /^\[v[\da-f]+\.[\w.~!$&'()*+,;=:-]+\]$/i.test(host)
+    : isMade(host, "");
+  const isNamed = scheme !== undefined || authority !== undefined || !/^[^/]*:/.test(path);
+  return isHost && isNamed && isMade(user, ":") && isMade(path, ":@/") &&
+    isMade(rest.replace("#", ""), ":@/?");
+}
+// RFC 3492 §6.2, without the checks for overflow that doubles do not need.
+function decodePunycode(text: string): string | undefined {
+  const cut = text.lastIndexOf("-");
+  const output = [...text.slice(0, Math.max(cut, 0))].map((letter) => letter.codePointAt(0) ?? 0);
+  let [code, at, bias, next] = [128, 0, 72, cut + 1];
+  while (next < text.length) {
+    const before = at;
+    for (let weight = 1, k = 36; ; k += 36) {
+      const digit = "abcdefghijklmnopqrstuvwxyz0123456789".indexOf(text.charAt(next++) || "?");
+      const threshold = Math.min(Math.max(k - bias, 1), 26);
+      if (digit < 0) return undefined;
+      at += digit * weight;
+      if (digit < threshold) break;
+      weight *= 36 - threshold;
+    }
+    const size = output.length + 1;
+    let delta = Math.floor((at - before) / (before === 0 ? 700 : 2));
+    delta += Math.floor(delta / size);
+    for (bias = 0; delta > 455; bias += 36) delta = Math.floor(delta / 35);
+    bias += Math.floor((36 * delta) / (delta + 38));
+    code += Math.floor(at / size);
+    at %= size;
+    if (code > 0x10ffff) return undefined;
+    output.splice(at++, 0, code);
+  }
+  return String.fromCodePoint(...output);
+}
+
+// RFC 5892: what a label may hold, by Unicode's classes, and beside what.
+const virama = "[\\u094d\\u09cd\\u0a4d\\u0acd\\u0b4d\\u0bcd\\u0c4d\\u0ccd\\u0d4d]";
+const labelRules = [
+  /^(?!-|..--|\p{M}|.*[\p{Lu}\p{Lt}]|.*-$)/u, /^[^\u0640\u07fa\u302e\u302f\u3031-\u3035\u303b]*$/,
+  /^[-\p{L}\p{M}\p{Nd}\u00b7\u0375\u05f3\u05f4\u06fd\u06fe\u0f0b\u200c\u200d\u3007\u30fb]+$/u,
+  /^(?:[^\u00b7]|(?<=l)\u00b7(?=l))*$/, /^(?:[^\u0375]|\u0375(?=\p{Script=Greek}))*$/u,
+  /^(?:[^\u05f3\u05f4]|(?<=\p{Script=Hebrew})[\u05f3\u05f4])*$/u,
+  /^[^\u30fb]*$|[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]/u,
+  /^(?:[^\u0660-\u0669]*|[^\u06f0-\u06f9]*)$/, new RegExp(`^(?:[^\u200d]|(?<=${virama})\u200d)*$`),
+  new RegExp(`^(?:[^\u200c]|(?<=${virama}|\\p{Script=Arabic})\u200c)*$`, "u"),
+];
+function isHostText(text: string): boolean {
+  return text.length <= 253 && text.split(".").every((label) => {
+    if (!/^(?!-)[a-z\d-]{1,63}(?<!-)$/i.test(label)) return false;
+    if (!/^xn--/i.test(label)) return true;
+    const decoded = decodePunycode(label.slice(4).toLowerCase());
+    return decoded !== undefined && labelRules.every((rule) => rule.test(decoded));
+  });
+}
+
+// RFC 5321 §4.1.2; `beyond` adds what RFC 6531 allows outside of ASCII.
+function isEmailText(text: string, beyond: string): boolean {
+  const [, local = "", domain = ""] = /^(.*)@(.*)$/s.exec(text) ?? [];
+  const atom = `[\\w!#$%&'*+/=?^\`{|}~${beyond}-]+`;
+  const isLocal = new RegExp(`^(?:${atom}(?:\\.${atom})*|"(?:[^"\\\\\r\n]|\\\\.)*")$`).test(local);
+  const [, version, address = ""] = /^\[(IPv6:)?(.*)\]$/i.exec(domain) ?? [];
+  const isAddress = version === undefined ? isIpv4Text(address) : isIpv6Text(address);
+  const ascii = beyond === "" ? domain : domain.replace(/[^\0-\x7f]/g, "a");
+  return isLocal && local.length <= 64 && (isAddress || isHostText(ascii));
+}
+function isRegExpText(text: string): boolean {
+  try {
+    return new RegExp(text, "u") instanceof RegExp;
+  } catch {
+    return false;
+  }
+}
+const beyondAscii = "\\u00a0-\\u{10ffff}";
+const dayParts = "(?:\\d+D|\\d+M(?:\\d+D)?|\\d+Y(?:\\d+M(?:\\d+D)?)?)";
+const timeParts = "T(?:\\d+S|\\d+M(?:\\d+S)?|\\d+H(?:\\d+M(?:\\d+S)?)?)";
+const durationText = new RegExp(`^P(?:\\d+W|${dayParts}(?:${timeParts})?|${timeParts})$`);
+const templateName = "(?:\\w|%[\\da-f]{2})(?:\\.?(?:\\w|%[\\da-f]{2}))*(?::[1-9]\\d{0,3}|\\*)?";
+const templateText = new RegExp(`^(?:[^\\0- "%<>\\\\^\`{|}\\x7f]|%[\\da-f]{2}|` +
+  `\\{[+#./;?&=,!@|]?${templateName}(?:,${templateName})*\\})*$`, "i");
+
+/** Every format of 2020-12 but `idn-hostname`, for `compileSchema(schema, { formats })`. */
+export const formats: Readonly<Record<string, (value: string) => boolean>> = Object.freeze({
+  date: isDateText, time: isTimeText, ipv4: isIpv4Text, ipv6: isIpv6Text, hostname: isHostText,
+  "date-time": (text: string) =>
+    isDateText(text.slice(0, 10)) && /^t/i.test(text.slice(10)) && isTimeText(text.slice(11)),
+  duration: (text: string) => durationText.test(text),
+  email: (text: string) => isEmailText(text, ""),
+  "idn-email": (text: string) => isEmailText(text, "\\x80-\\uffff"),
+  uri: (text: string) => isUriText(text, "", true),
+  "uri-reference": (text: string) => isUriText(text, "", false),
+  iri: (text: string) => isUriText(text, beyondAscii, true),
+  "iri-reference": (text: string) => isUriText(text, beyondAscii, false),
+  "uri-template": (text: string) => templateText.test(text),
+  uuid: (text: string) => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(text),
+  "json-pointer": (text: string) => /^(?:\/(?:[^~/]|~[01])*)*$/.test(text),
+  "relative-json-pointer": (text: string) =>
+    /^(?:0|[1-9]\d*)(?:#|(?:\/(?:[^~/]|~[01])*)*)$/.test(text),
+  regex: isRegExpText,
+});
+// #endregion
+
+// #region 23. Node, Bun, Deno
 // uses handlers texts-and-lanes channel-server stdio http-requests http-server ·
 //   spec basic/transports/stdio
 //
@@ -2920,7 +3257,6 @@ interface NodeRequest extends Emitter {
   method?: string | undefined;
   url?: string | undefined;
   headers: Record<string, string | string[] | undefined>;
-  readonly complete: boolean;
   destroy(): unknown;
 }
 interface NodeResponse extends Output {
@@ -2955,9 +3291,7 @@ function nodeBody(request: NodeRequest, limit: number): Promise<string | undefin
       }
     });
     request.on("end", () => resolve(utf8.decode(joinBytes(chunks))));
-    request.on("close", () => {
-      if (!request.complete) reject(new TransportError("closed", "the body broke off"));
-    });
+    request.on("error", reject); // the client is gone before the body was whole
   });
 }
 
@@ -2968,6 +3302,9 @@ const notFound = (path: string): HttpReply => ({ status: 404,
 const byteLength = (text: string): number =>
   runtime<{ byteLength(text: string): number }>("Buffer")?.byteLength(text) ??
   new TextEncoder().encode(text).length;
+
+/** The path of a request target, which may be a URL whose host counts for nothing (RFC 9112). */
+const pathOf = (target: string) => target.replace(/^https?:\/\/[^/]*/i, "").split("?", 1)[0];
 
 /** A listener for node:http, also inside a server of your own. Without path it answers at any. */
 export function nodeListener(handle: HttpHandler, path?: string):
@@ -2985,12 +3322,11 @@ export function nodeListener(handle: HttpHandler, path?: string):
   });
   const ignore = () => {};
   return (request, response) => {
-    response.on("error", ignore); // the reader has left; "close" follows and tells the lane
-    // A target is a path, or a URL whose host counts for nothing (RFC 9112).
-    const target = request.url?.replace(/^https?:\/\/[^/]*/i, "").split("?", 1)[0];
-    const elsewhere = path !== undefined && target !== path;
+    const { url = "" } = request;
+    const elsewhere = path !== undefined && url !== path && pathOf(url) !== path;
     const replied = elsewhere ? Promise.resolve(notFound(path)) : answer(request, response);
     const send = ({ status, headers, body, stream }: HttpReply) => {
+      if (response.destroyed) return; // the reader has left, and its "close" told the lane
       if (stream !== undefined) {
         response.writeHead(status, headers);
         response.flushHeaders();
@@ -3096,7 +3432,7 @@ export async function serveProcess(exchange: Exchange, options: ServeOptions = {
 }
 // #endregion
 
-// #region 22. Child processes
+// #region 24. Child processes
 // uses handlers texts-and-lanes stdio node-bun-deno · spec basic/transports/stdio#shutdown
 //
 // A client on stdio owns its server: it starts the process, keeps its stderr
@@ -3306,7 +3642,7 @@ export async function keepRunning(start: () => Promise<Connection>,
 }
 // #endregion
 
-// #region 23. The front door
+// #region 25. The front door
 // uses everything
 //
 // All of the above, put together for people who just want a server or a client.
@@ -3344,7 +3680,8 @@ export function server<const S extends readonly unknown[] = []>(
     report = (error: unknown) => console.error(error), ...info } = options;
   const offered = definitions === undefined ? [] : [tools(
     definitions as unknown as readonly ToolDefinition[], // arguments are checked against the schema
-    { compile: compileSchema, report: (error) => report(error, "tools/call"),
+    { compile: (schema) => compileSchema(schema, { patterns: boundedPattern }),
+      report: (error) => report(error, "tools/call"),
       ...(visible && { visible }), ...(maskErrors && { maskErrors }) })];
   const assembly = assemble(info, [...offered, ...features],
     { report, ...(wrappers && { wrappers }), ...(instructions !== undefined && { instructions }) });
@@ -3390,7 +3727,7 @@ export async function open(target: string | readonly string[], options: OpenOpti
 
 // ---- cut here when you copy the file ---------------------------------------
 
-// #region 24. The demo server
+// #region 26. The demo server
 // uses messages texts-and-lanes results the-front-door · spec server/tools
 //
 // Something to talk to: tools that work, that fail, that take their time. It
@@ -3466,7 +3803,7 @@ export function demoServer({ note = () => {}, report = () => {} }: DemoOptions =
 }
 // #endregion
 
-// #region 25. The wire log
+// #region 27. The wire log
 // uses messages errors-and-parsing texts-and-lanes server-sent-events · spec basic#messages
 //
 // What crosses the wire, for people: each message under a line that says what
@@ -3689,7 +4026,7 @@ export function wireLog({ columns = 100, color = false }: WireLogOptions = {}):
 }
 // #endregion
 
-// #region 26. Wire taps
+// #region 28. Wire taps
 // uses stdio http-requests http-client the-wire-log · spec basic/transports
 //
 // Where the log gets its entries from: functions that stand in the way of a
@@ -3811,7 +4148,7 @@ export function watchPipe(tap: WireTap, { readable, write }: Pipe): Pipe {
 }
 // #endregion
 
-// #region 27. Arguments
+// #region 29. Arguments
 // uses errors-and-parsing texts-and-lanes stdio the-wire-log
 //
 // What was typed, taken apart; and what went wrong, in one sentence that names
@@ -3957,7 +4294,7 @@ export function failureOf(error: unknown): { code: number; sentence: string } {
 }
 // #endregion
 
-// #region 28. Calling a server
+// #region 30. Calling a server
 // uses everything
 //
 // The command `call`, its first half: reach a server and call one of its tools.
@@ -4121,7 +4458,7 @@ async function callTool([name = "", ...words]: string[], client: AnyClient, stag
 }
 // #endregion
 
-// #region 29. Looking around
+// #region 31. Looking around
 // uses everything
 //
 // The command `call`, its second half: a walk over all that a server says of
@@ -4294,7 +4631,7 @@ async function callCommand(stage: Stage): Promise<number> {
 }
 // #endregion
 
-// #region 30. Command line
+// #region 32. Command line
 // uses everything
 //
 // What stands around the protocol when this file is run as a program: the

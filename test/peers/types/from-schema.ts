@@ -25,7 +25,9 @@ reads({
   const on: (boolean | undefined)[] = value.rows.map((row) => row.on);
   const five: 5 | undefined = value.five;
   const either: string | number = value.either;
-  const [name, size]: [string, number] = value.pair;
+  const [name, size]: [string?, number?, ...unknown[]] = value.pair;
+  // @ts-expect-error a tuple may be shorter than its schema
+  value.pair[0].length;
   const free: unknown = value.free;
   void [count, unit, note, on, five, either, name, size, free];
   // @ts-expect-error a number has no characters
@@ -56,6 +58,66 @@ reads({
 }, ({ a, b }) => void [a.length, b.toFixed()]);
 reads(true, (value) => void (value satisfies unknown));
 reads(false, (value) => void (value satisfies never));
+
+// const infers literals from a schema written in place, and from one that is frozen
+declare function keeps<const S extends { readonly type: "object"; readonly [key: string]: unknown }>(
+  schema: S, use: (value: FromSchema<S>) => void): void;
+keeps({ type: "object", properties: { a: { enum: ["x", "y"] } }, required: ["a"] }, (value) => {
+  const a: "x" | "y" = value.a;
+  value.a = "y";
+  // @ts-expect-error z is not in the enum
+  value.a = "z";
+  void a;
+});
+const wide: { type: "object"; [key: string]: unknown } = { type: "object" };
+keeps(wide, (value) => {
+  const one: unknown = value.one;
+  // @ts-expect-error an unknown has no members
+  value.one.length;
+  void one;
+});
+
+// references into the schema, which may come back to themselves; others are unknown
+keeps({
+  type: "object",
+  properties: {
+    name: { type: "string" }, children: { type: "array", items: { $ref: "#" } },
+    at: { $ref: "#/$defs/point" }, far: { $ref: "https://example.com/schema.json" },
+  },
+  required: ["name", "at", "far"],
+  $defs: { point: { type: "object", properties: { x: { type: "number" } }, required: ["x"] } },
+}, (value) => {
+  const deep: string | undefined = value.children?.[0]?.children?.[0]?.name;
+  const x: number = value.at.x;
+  const far: unknown = value.far;
+  void [deep, x, far];
+  // @ts-expect-error a point has no y
+  value.at.y;
+  // @ts-expect-error an unknown has no members
+  value.far.x;
+});
+
+// tuples: as long as minItems says, closed by items, open otherwise
+reads({ type: "array", prefixItems: [{ type: "string" }, { type: "number" }], minItems: 2, items: false },
+  (value) => {
+    const pair: [string, number] = value;
+    // @ts-expect-error there is no third
+    value[2];
+    void pair;
+  });
+
+// what a schema may hold and a type cannot say is unknown; a contradiction too
+reads({ not: { type: "string" } }, (value) => void (value satisfies unknown));
+reads({ allOf: [{ type: "string" }, { type: "number" }] }, (value) => {
+  // @ts-expect-error an unknown has no members
+  value.length;
+});
+reads({ type: "object", properties: { a: { type: "string" } }, required: ["a", "b"],
+  additionalProperties: { type: "number" } }, (value) => {
+  const a: string = value.a;
+  const other: number | undefined = value.other;
+  void [a, other];
+});
 
 // in a server, beside a tool without arguments, and alone
 server({ name: "types", version: "1.0.0", tools: [
