@@ -22,23 +22,24 @@
 // was shown here. Read Part I first: it is the whole idea, and a program.
 // A chapter names only what stands above it: the end of each is a safe stop.
 //
-// Contents: number, title, line, the chapters it uses (I: some of Part I)
-//  1 Messages             48 -         17 Tools              2033 I 11 15-16
-//  2 Errors and parsing   85 1         18 Assemble           2208 I 6
-//  3 Versions and _meta  150 1-2       19 Client             2266 I 6
-//  4 Handlers            195 1-3       20 JSON Schema        2434 -
-//  5 A first call        253 1-4       21 Patterns           2915 -
-//  6 Texts and lanes     305 I         22 Formats            3042 -
-//  7 Channel server      494 I 6       23 Node, Bun, Deno    3193 I 6-7 9 12-13
-//  8 Channel client      644 I 6-7     24 Child processes    3435 I 6 9 23
-//  9 stdio               801 I 6-8     25 The front door     3645 all above
-// 10 Server-sent events 1030 6         26 The demo server    3730 I 6 16 25
-// 11 Mirrored headers   1143 I 6       27 The wire log       3806 I 6 10
-// 12 HTTP requests      1299 I 6 11    28 Wire taps          4029 9 12 14 27
-// 13 HTTP server        1447 I 6 10-12 29 Arguments          4151 I 6 9 27
-// 14 HTTP client        1701 I 6 10-11 30 Calling a server   4297 all above
-// 15 Types from schemas 1862 -         31 Looking around     4461 all above
-// 16 Results            1956 I         32 Command line       4634 all above
+// Contents: number, title, line, the chapters it uses beyond those of Part I
+//  1 Messages             49 -           18 Resources          2209 16-17
+//  2 Errors and parsing   86 1           19 Assemble           2274 6
+//  3 Versions and _meta  151 1-2         20 Client             2332 6
+//  4 Handlers            196 1-3         21 Checked results    2495 6 15 17 20
+//  5 A first call        254 1-4         22 JSON Schema        2546 -
+//  6 Texts and lanes     306 I           23 Patterns           3027 -
+//  7 Channel server      495 6           24 Formats            3154 -
+//  8 Channel client      645 6-7         25 Node, Bun, Deno    3305 6-7 9 12-13
+//  9 stdio               802 6-8         26 Child processes    3547 6 9 25
+// 10 Server-sent events 1031 6           27 The front door     3757 all above
+// 11 Mirrored headers   1144 6           28 The demo server    3848 6 16 27
+// 12 HTTP requests      1300 6 11        29 The wire log       3924 6 10
+// 13 HTTP server        1448 6 10-12     30 Wire taps          4147 9 12 14 29
+// 14 HTTP client        1702 6 10-11     31 Arguments          4269 6 9 29
+// 15 Types from schemas 1863 -           32 Calling a server   4415 all above
+// 16 Results            1957 I           33 Looking around     4579 all above
+// 17 Tools              2034 11 15-16    34 Command line       4752 all above
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -2080,7 +2081,7 @@ export interface Methods {
   "tools/call": { params: CallToolRequestParams; result: CallToolResult };
 }
 
-type Awaitable<T> = T | Promise<T>;
+export type Awaitable<T> = T | Promise<T>;
 /** The arguments of a handler; where the schema tells nothing, each is unknown. */
 export type ArgumentsOf<S> = unknown extends FromSchema<S> ? Params : FromSchema<S>;
 /** A tool and what it does. Without inputSchema it takes no arguments. */
@@ -2205,7 +2206,72 @@ export function tools(definitions: readonly ToolDefinition[], options: ToolsOpti
 }
 // #endregion
 
-// #region 18. Assemble
+// #region 18. Resources
+// uses messages errors-and-parsing versions-and-meta handlers a-first-call results tools
+//   · spec server/resources
+//
+// A resource is something to read, under a URI that the server makes up: a
+// file, a record, a page. The URI is a name and nothing more: it is looked up
+// as it was written, never parsed or put in another form, so no two ways lead
+// to one thing.
+//
+//   → {"jsonrpc":"2.0","id":1,"method":"resources/read","params":{
+//     "uri":"note:absent","_meta":{..}}}
+//   ← {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"..","data":
+//     {"uri":"note:absent"}}}
+
+export interface ListResourcesResult extends Result {
+  resources: Resource[];
+  nextCursor?: string;
+  ttlMs: number;
+  cacheScope: "public" | "private";
+}
+export interface ReadResourceResult extends Result {
+  contents: (TextResourceContents | BlobResourceContents)[];
+  ttlMs: number;
+  cacheScope: "public" | "private";
+}
+export interface ServerCapabilities { resources?: { subscribe?: boolean; listChanged?: boolean } }
+export interface Methods {
+  "resources/list": { params: RequestParams & { cursor?: string }; result: ListResourcesResult };
+  "resources/read": { params: RequestParams & { uri: string }; result: ReadResourceResult };
+}
+/** A resource and how to read it: text, or bytes, which travel as Base64. */
+export interface ResourceDefinition extends Resource {
+  read(context: Context): Awaitable<string | Uint8Array>;
+}
+export interface ResourcesOptions {
+  /** Milliseconds that a client may keep what it read; 0. */
+  ttlMs?: number;
+}
+
+/** Offers resources. Throws a TypeError when two have one URI. */
+export function resources(definitions: readonly ResourceDefinition[],
+  { ttlMs = 0 }: ResourcesOptions = {}): Feature {
+  const byURI = new Map(definitions.map((definition) => [definition.uri, definition]));
+  if (byURI.size < definitions.length) throw new TypeError("two resources have one URI");
+  const list = definitions.map(({ read, ...wire }): Resource => wire);
+  const page = (entries: object): Handler => ({ cursor }) => {
+    if (cursor !== undefined) throw new ProtocolError(INVALID_PARAMS, "Invalid cursor");
+    return { ...entries, ttlMs: 300_000, cacheScope: "public" };
+  };
+  const read: Handler = async ({ uri }, context) => {
+    const found = typeof uri === "string" ? byURI.get(uri) : undefined;
+    if (found === undefined) {
+      // SHOULD: -32602 with the URI as it came (spec server/resources#error-handling)
+      throw new ProtocolError(INVALID_PARAMS, "Resource not found", { uri });
+    }
+    const body = await found.read(context);
+    const kind = found.mimeType === undefined ? {} : { mimeType: found.mimeType };
+    const content = typeof body === "string" ? { text: body } : { blob: base64(body) };
+    return { contents: [{ uri, ...kind, ...content }], ttlMs, cacheScope: "private" };
+  };
+  return { capabilities: { resources: {} }, methods: { "resources/list": page({ resources: list }),
+    "resources/templates/list": page({ resourceTemplates: [] }), "resources/read": read } };
+}
+// #endregion
+
+// #region 19. Assemble
 // uses messages versions-and-meta handlers a-first-call texts-and-lanes
 //   · spec server/discover
 //
@@ -2263,7 +2329,7 @@ export function assemble(info: Implementation, features: readonly Feature[],
 
 // ---- Part IV: what clients do ----------------------------------------------
 
-// #region 19. Client
+// #region 20. Client
 // uses messages errors-and-parsing versions-and-meta handlers a-first-call texts-and-lanes ·
 //   spec basic/patterns/cancellation#timeouts
 //
@@ -2353,7 +2419,7 @@ function callLane({ signal, timeoutMs, onProgress, onNotification }: CallOptions
 }
 
 /** Reads lists to their end, which it does not take for granted. */
-function pager(call: Client["call"], warn: (text: string) => void): Client["list"] {
+export function pager(call: Client["call"], warn: (text: string) => void): Client["list"] {
   return async (method, key, options) => {
     const entries: unknown[] = [];
     const seen = new Set<string | undefined>();
@@ -2426,12 +2492,58 @@ export function connect(exchange: Exchange, options: ClientOptions = {}): Client
 }
 // #endregion
 
+// #region 21. Checked results
+// uses messages texts-and-lanes types-from-schemas tools client
+//   · spec server/tools#output-schema
+//
+// A tool that declares an outputSchema has promised what its structured content
+// looks like. This wraps a client so that a broken promise is an error here and
+// not a surprise later. It learns the schemas from lists that pass by, and asks
+// for the list when it meets a tool that it does not know.
+//
+//   checked.call("tools/call", { name: "sum" })
+//     -> TransportError: The tool sum broke its outputSchema: /x: expected ..
+
+/** A client that holds tools to their outputSchema. Throws TransportError "result". */
+export function checkResults(client: Client, compile: CompileSchema,
+  warn: (text: string) => void = () => {}): Client {
+  const checks = new Map<string, ReturnType<CompileSchema> | undefined>();
+  const learn = (tools: readonly Tool[]) => {
+    for (const { name, outputSchema } of tools.filter(isObject) as Tool[]) { // see pager
+      checks.set(name, undefined);
+      try {
+        if (outputSchema !== undefined) checks.set(name, compile(outputSchema));
+      } catch (error) {
+        warn(`The outputSchema of ${name} is unusable: ${(error as Error).message}`);
+      }
+    }
+  };
+  const call: Client["call"] = async (method, params, options) => {
+    const result = await client.call(method, params, options);
+    if (method === "tools/list" && Array.isArray(result.tools)) learn(result.tools);
+    if (method !== "tools/call" || result.isError === true) return result;
+    const name = "name" in params ? String(params.name) : "";
+    if (!checks.has(name)) learn(await client.list("tools/list", "tools", options));
+    // SHOULD: structured results are validated (spec server/tools#output-schema)
+    const check = checks.get(name);
+    if (check === undefined) return result;
+    const issues = "structuredContent" in result ? check(result.structuredContent)
+      : [{ path: "", message: "structuredContent is missing" }];
+    if (issues === undefined) return result;
+    const faults = issues.map(({ path, message }) => `${path && `${path}: `}${message}`);
+    const why = `The tool ${name} broke its outputSchema: ${faults.join("; ")}`;
+    throw new TransportError("result", why);
+  };
+  return { ...client, call, list: pager(call, warn) };
+}
+// #endregion
+
 // Built by now: a client for any server on any transport.
 // Shown by examples/04-client.ts.
 
 // ---- Part VII: borrowed ground --------------------------------------------
 
-// #region 20. JSON Schema
+// #region 22. JSON Schema
 // uses nothing
 //
 // Tool arguments come from a language model and schemas from strangers, so a
@@ -2912,7 +3024,7 @@ export function compileSchema(
 }
 // #endregion
 
-// #region 21. Patterns
+// #region 23. Patterns
 // uses nothing
 //
 // A backtracking engine tries every way through a text: `^(a+)+$` and forty
@@ -3039,7 +3151,7 @@ export function boundedPattern(
 }
 // #endregion
 
-// #region 22. Formats
+// #region 24. Formats
 // uses nothing
 //
 // `format: "email"` is a remark in JSON Schema until somebody makes it a check,
@@ -3190,7 +3302,7 @@ export const formats: Readonly<Record<string, (value: string) => boolean>> = Obj
 });
 // #endregion
 
-// #region 23. Node, Bun, Deno
+// #region 25. Node, Bun, Deno
 // uses handlers texts-and-lanes channel-server stdio http-requests http-server ·
 //   spec basic/transports/stdio
 //
@@ -3432,7 +3544,7 @@ export async function serveProcess(exchange: Exchange, options: ServeOptions = {
 }
 // #endregion
 
-// #region 24. Child processes
+// #region 26. Child processes
 // uses handlers texts-and-lanes stdio node-bun-deno · spec basic/transports/stdio#shutdown
 //
 // A client on stdio owns its server: it starts the process, keeps its stderr
@@ -3642,7 +3754,7 @@ export async function keepRunning(start: () => Promise<Connection>,
 }
 // #endregion
 
-// #region 25. The front door
+// #region 27. The front door
 // uses everything
 //
 // All of the above, put together for people who just want a server or a client.
@@ -3705,7 +3817,11 @@ export function server<const S extends readonly unknown[] = []>(
 }
 
 export interface OpenOptions extends ClientOptions, SpawnOptions, HttpClientOptions,
-  Pick<ConnectLinesOptions, "onLine"> { restart?: RestartOptions }
+  Pick<ConnectLinesOptions, "onLine"> {
+  restart?: RestartOptions;
+  /** Hold tools to their outputSchema, which may cost a tools/list. */
+  check?: boolean;
+}
 /** Connects to a server: an http(s) URL, or the command that starts one. */
 export async function open(target: string | readonly string[], options: OpenOptions = {}):
   Promise<{ client: Client; connection: Connection }> {
@@ -3718,7 +3834,9 @@ export async function open(target: string | readonly string[], options: OpenOpti
   const connection: Connection = typeof target === "string"
     ? { exchange: connectHttp(target, options), closed: new Promise(() => {}), async close() {} }
     : options.restart === undefined ? await start() : await keepRunning(start, options.restart);
-  return { client: connect(connection.exchange, options), connection };
+  const client = connect(connection.exchange, options);
+  const compile: CompileSchema = (schema) => compileSchema(schema, { patterns: boundedPattern });
+  return { client: options.check ? checkResults(client, compile, warn) : client, connection };
 }
 // #endregion
 
@@ -3727,7 +3845,7 @@ export async function open(target: string | readonly string[], options: OpenOpti
 
 // ---- cut here when you copy the file ---------------------------------------
 
-// #region 26. The demo server
+// #region 28. The demo server
 // uses messages texts-and-lanes results the-front-door · spec server/tools
 //
 // Something to talk to: tools that work, that fail, that take their time. It
@@ -3803,7 +3921,7 @@ export function demoServer({ note = () => {}, report = () => {} }: DemoOptions =
 }
 // #endregion
 
-// #region 27. The wire log
+// #region 29. The wire log
 // uses messages errors-and-parsing texts-and-lanes server-sent-events · spec basic#messages
 //
 // What crosses the wire, for people: each message under a line that says what
@@ -4026,7 +4144,7 @@ export function wireLog({ columns = 100, color = false }: WireLogOptions = {}):
 }
 // #endregion
 
-// #region 28. Wire taps
+// #region 30. Wire taps
 // uses stdio http-requests http-client the-wire-log · spec basic/transports
 //
 // Where the log gets its entries from: functions that stand in the way of a
@@ -4148,7 +4266,7 @@ export function watchPipe(tap: WireTap, { readable, write }: Pipe): Pipe {
 }
 // #endregion
 
-// #region 29. Arguments
+// #region 31. Arguments
 // uses errors-and-parsing texts-and-lanes stdio the-wire-log
 //
 // What was typed, taken apart; and what went wrong, in one sentence that names
@@ -4294,7 +4412,7 @@ export function failureOf(error: unknown): { code: number; sentence: string } {
 }
 // #endregion
 
-// #region 30. Calling a server
+// #region 32. Calling a server
 // uses everything
 //
 // The command `call`, its first half: reach a server and call one of its tools.
@@ -4458,7 +4576,7 @@ async function callTool([name = "", ...words]: string[], client: AnyClient, stag
 }
 // #endregion
 
-// #region 31. Looking around
+// #region 33. Looking around
 // uses everything
 //
 // The command `call`, its second half: a walk over all that a server says of
@@ -4631,7 +4749,7 @@ async function callCommand(stage: Stage): Promise<number> {
 }
 // #endregion
 
-// #region 32. Command line
+// #region 34. Command line
 // uses everything
 //
 // What stands around the protocol when this file is run as a program: the

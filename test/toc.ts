@@ -9,8 +9,8 @@ import { contentsBlock, readBook, type Book, type Chapter } from "./shape-model.
 const WIDTH = 80;
 
 /**
- * The lines of the contents, in two columns: number, title, line, numbers of the chapters used;
- * I stands for chapters of Part I, which nearly all use.
+ * The lines of the contents, in two columns: number, title, line, numbers of the chapters used,
+ * without those of Part I, which nearly all use.
  */
 export function contentsOf(book: Book): string[] {
   const cells = book.chapters.map((chapter) => {
@@ -40,7 +40,7 @@ function numbersOf(book: Book, { uses, part }: Chapter): string {
     else runs.push([number, number]);
   }
   const rest = runs.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`));
-  return [...(essence.length > 0 ? ["I"] : []), ...rest].join(" ") || "-";
+  return rest.join(" ") || (essence.length > 0 ? "I" : "-");
 }
 
 /** The source with its contents up to date. */

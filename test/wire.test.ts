@@ -111,9 +111,12 @@ const app: mcp.Server = typeof demoServer === "function" ? demoServer() : demoSe
       return mcp.text(String(a / b));
     } },
   ] });
-/** Chapters that show a server with less to it than that. */
-const SMALLER: Record<string, mcp.Exchange> = { "chapter a-first-call":
-  mcp.dispatch({ name: "mcp-raw", version: "0.1.0" }, [mcp.discover({})]) };
+/** Chapters that show a server with something else to it than that. */
+const bare = (feature: mcp.Feature) => mcp.dispatch({ name: "mcp-raw", version: "0.1.0" }, [feature]);
+const SMALLER: Record<string, mcp.Exchange> = {
+  "chapter a-first-call": bare(mcp.discover({})),
+  "chapter resources": bare(mcp.resources([])),
+};
 /** A server that has something to say before it answers. */
 const talker = mcp.server({ name: "mcp-raw", version: "0.1.0", tools: [{
   name: "steps", async handler(_, { lane }) {
