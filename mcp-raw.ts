@@ -1142,8 +1142,8 @@ export async function readText(body: ReadableStream<Uint8Array> | null, limit: n
 // #endregion
 
 // #region 11. Mirrored headers
-// uses messages errors-and-parsing texts-and-lanes · spec
-//   basic/transports/streamable-http#request-metadata
+// uses messages errors-and-parsing texts-and-lanes
+//   · spec basic/transports/streamable-http#request-metadata
 //
 // So that proxies can route without reading bodies, HTTP repeats parts of the
 // request in headers. Whoever reads the body must check that both agree, or a
@@ -1447,8 +1447,8 @@ export function headerFault(request: JSONRPCRequest, { header }: HttpRequest,
 
 // #region 13. HTTP server
 // uses messages errors-and-parsing versions-and-meta handlers texts-and-lanes
-//   server-sent-events mirrored-headers http-requests · spec
-//   basic/transports/streamable-http#receiving-messages
+//   server-sent-events mirrored-headers http-requests
+//   · spec basic/transports/streamable-http#receiving-messages
 //
 // The reply is a JSON object when it is ready soon and nothing had to be said
 // before it, else a stream of events that ends with it. A client that closes
@@ -1470,7 +1470,7 @@ export const STREAM_HEADERS: Record<string, string> = {
 const CORS_ALLOW = "Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, " +
   "Mcp-Method, Mcp-Name, Mcp-Session-Id";
 
-/** The events of one connection. They wait for its reader; one too slow loses it. */
+/** The events of one connection, which wait for its reader. */
 export interface Events {
   /** Throws TransportError "overflow" when the reader is too far behind. */
   send(event: ServerSentEvent): void | Promise<void>;
@@ -2330,8 +2330,8 @@ export function assemble(info: Implementation, features: readonly Feature[],
 // ---- Part IV: what clients do ----------------------------------------------
 
 // #region 20. Client
-// uses messages errors-and-parsing versions-and-meta handlers a-first-call texts-and-lanes ·
-//   spec basic/patterns/cancellation#timeouts
+// uses messages errors-and-parsing versions-and-meta handlers a-first-call texts-and-lanes
+//   · spec basic/patterns/cancellation#timeouts
 //
 // A client is a caller that does not trust the other side: it waits only so
 // long, agrees on a revision when its first choice is refused, reads lists page
@@ -3303,8 +3303,8 @@ export const formats: Readonly<Record<string, (value: string) => boolean>> = Obj
 // #endregion
 
 // #region 25. Node, Bun, Deno
-// uses handlers texts-and-lanes channel-server stdio http-requests http-server ·
-//   spec basic/transports/stdio
+// uses handlers texts-and-lanes channel-server stdio http-requests http-server
+//   · spec basic/transports/stdio
 //
 // The web's own shapes stop short of sockets and processes; here are the few
 // lines that reach them. Built-ins are fetched when they are called for, under
