@@ -14,32 +14,36 @@
 //     "io.modelcontextprotocol/clientInfo":{"name":"reader","version":"1"},
 //     "io.modelcontextprotocol/clientCapabilities":{}}}}
 //   ← {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete",
-//     "content":[{"type":"text","text":"5"}],"_meta":{
-//     "io.modelcontextprotocol/serverInfo":{"name":"mcp-raw",
-//     "version":"0.1.0"}}}}
+//     "content":[{"type":"text","text":"5"}],"_meta":{..}}}
 //
 // → is client to server, ← server to client; {..} further down stands for what
 // was shown here. Read Part I first: it is the whole idea, and a program.
 // A chapter names only what stands above it: the end of each is a safe stop.
 //
-// Contents: number, title, line, the chapters it uses beyond those of Part I
-//  1 Messages             49 -           18 Resources          2209 16-17
-//  2 Errors and parsing   86 1           19 Assemble           2274 6
-//  3 Versions and _meta  151 1-2         20 Client             2332 6
-//  4 Handlers            196 1-3         21 Checked results    2495 6 15 17 20
-//  5 A first call        254 1-4         22 JSON Schema        2546 -
-//  6 Texts and lanes     306 I           23 Patterns           3027 -
-//  7 Channel server      495 6           24 Formats            3154 -
-//  8 Channel client      645 6-7         25 Node, Bun, Deno    3305 6-7 9 12-13
-//  9 stdio               802 6-8         26 Child processes    3548 6 9 25
-// 10 Server-sent events 1031 6           27 The front door     3758 all above
-// 11 Mirrored headers   1144 6           28 The demo server    3849 6 16 27
-// 12 HTTP requests      1300 6 11        29 The wire log       3925 6 10
-// 13 HTTP server        1448 6 10-12     30 Wire taps          4148 9 12 14 29
-// 14 HTTP client        1702 6 10-11     31 Arguments          4270 6 9 29
-// 15 Types from schemas 1863 -           32 Calling a server   4416 all above
-// 16 Results            1957 I           33 Looking around     4580 all above
-// 17 Tools              2034 11 15-16    34 Command line       4753 all above
+// Contents: number, title, line, chapters it uses (and theirs) beyond Part I
+//  1 Messages             53 -           24 Input requests     2820 18
+//  2 Errors and parsing   87 1           25 Round trips        3037 21-22 24
+//  3 Versions and _meta  151 1-2         26 Subscriptions      3305 I
+//  4 Handlers            196 1-3         27 Rate limits        3458 16
+//  5 A first call        253 1-4         28 Assemble           3499 6
+//  6 Texts and lanes     305 I           29 Client             3557 6
+//  7 Channel server      494 6           30 Checked results    3758 18 29
+//  8 Channel client      663 7           31 Answering          3804 25 29
+//  9 stdio               820 8           32 Caching            3919 16
+// 10 Server-sent events 1058 6           33 Subscribing        4039 26 29
+// 11 Mirrored headers   1171 6           34 JSON Schema        4130 -
+// 12 HTTP requests      1327 11          35 Patterns           4611 -
+// 13 HTTP server        1475 10 12       36 Formats            4738 -
+// 14 HTTP client        1729 10-11       37 Node, Bun, Deno    4889 9 13
+// 15 Types from schemas 1890 -           38 Child processes    5133 37
+// 16 Results            1984 I           39 The front door     5343 all above
+// 17 Lists              2065 I           40 The demo server    5484 6 16 39
+// 18 Tools              2125 11 15-17    41 The wire log       5560 10
+// 19 Completion         2311 17          42 Wire taps          5783 9 12 14 41
+// 20 URI templates      2393 -           43 Arguments          5905 9 41
+// 21 Resources          2542 16 19-20    44 Calling a server   6051 all above
+// 22 Prompts            2651 16 19       45 Looking around     6215 all above
+// 23 Progress, logging  2722 I           46 Command line       6388 all above
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -64,16 +68,13 @@ export interface JSONRPCNotification { jsonrpc: "2.0"; method: string; params?: 
 /** A notification that wants an answer. */
 export interface JSONRPCRequest extends JSONRPCNotification { id: RequestId }
 export interface JSONRPCResultResponse { jsonrpc: "2.0"; id: RequestId; result: Result }
-export interface JSONRPCErrorResponse {
-  jsonrpc: "2.0"; error: { code: number; message: string; data?: unknown };
-  id?: RequestId; // absent when the request could not be read
-}
+export interface JSONRPCErrorResponse { // without an id when the request could not be read
+  jsonrpc: "2.0"; id?: RequestId; error: { code: number; message: string; data?: unknown } }
 export type JSONRPCResponse = JSONRPCResultResponse | JSONRPCErrorResponse;
 export type JSONRPCMessage = JSONRPCRequest | JSONRPCNotification | JSONRPCResponse;
 export interface Result {
-  resultType: string; // "complete", "input_required", or what an extension adds
+  resultType: string; [key: string]: unknown; // "complete", "input_required" or an extension's
   _meta?: { "io.modelcontextprotocol/serverInfo"?: Implementation; [key: string]: unknown };
-  [key: string]: unknown;
 }
 /** Who speaks. It proves nothing. */
 export interface Implementation { name: string; version: string }
@@ -87,8 +88,7 @@ export const isRequestId = (value: unknown): value is RequestId =>
 // uses messages · spec basic#error-codes
 //
 // A peer may send anything. Reading gives a message or throws a ProtocolError:
-// the number and the sentence that the sender is told, with the id if there was
-// one.
+// the number, and the sentence for the sender, under the id if there is one.
 //
 //   → {"jsonrpc":"2.0","id":1.5,"method":"tools/list"}
 //   ← {"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid request:
@@ -224,7 +224,8 @@ export function dispatch(info: Implementation, features: readonly Feature[],
     features.reduce((next, { wrap }) => wrap?.(next, method) ?? next, handler);
   const handlers = new Map(features.flatMap(({ methods }) => Object.entries(methods))
     .map(([method, handler]) => [method, wrapped(method, handler)]));
-  const shared: object = Object.assign({}, ...features.map((feature) => feature.context));
+  const shared: object = Object.defineProperties({}, Object.assign({}, ...features.map(
+    ({ context = {} }) => Object.getOwnPropertyDescriptors(context)))); // getters stay getters
   const identity = { "io.modelcontextprotocol/serverInfo": info };
   return async (request, lane) => {
     const { id, method, params = {} } = request;
@@ -232,10 +233,8 @@ export function dispatch(info: Implementation, features: readonly Feature[],
       const fault = metaFault(request);
       if (fault?.code === UNSUPPORTED_PROTOCOL_VERSION) throw fault;
       const handler = handlers.get(method);
-      if (handler === undefined) { // supported is the only hint that a legacy client gets
-        const data = { supported: MODERN_VERSIONS };
-        throw new ProtocolError(METHOD_NOT_FOUND, `Method not found: ${method}`, data);
-      }
+      if (handler === undefined) throw new ProtocolError(METHOD_NOT_FOUND,
+        `Method not found: ${method}`, { supported: MODERN_VERSIONS }); // a legacy client's hint
       if (fault !== undefined) throw fault;
       const context = { __proto__: shared, request, lane } as unknown as Context; // see Feature
       const given = handler(params, context);
@@ -536,9 +535,12 @@ export interface ServedEnd extends ChannelEnd {
   idle(): Promise<void>;
 }
 
+/** A call that stays open, and does nothing meanwhile: as many more of them may run. */
+export const LISTEN = "subscriptions/listen";
 /** The calls of a channel by id; 1 and "1" are two. So many run at once, the others wait. */
 function callTable(limit: number, run: (request: JSONRPCRequest) => void) {
   const running = new Map<RequestId, OpenLane>();
+  const listening = new Set<RequestId>();
   const waiting = new Map<RequestId, { request: JSONRPCRequest; size: number }>();
   const changed = gate();
   let size = 0; // of the texts that wait
@@ -549,14 +551,22 @@ function callTable(limit: number, run: (request: JSONRPCRequest) => void) {
     size -= waiting.get(id)?.size ?? 0;
     waiting.delete(id);
   };
+  const start = (request: JSONRPCRequest): boolean => {
+    const listens = request.method === LISTEN;
+    if ((listens ? listening.size : running.size - listening.size) >= limit) return false;
+    if (listens) listening.add(request.id);
+    run(request);
+    return true;
+  };
   const remove = (id: RequestId, reason?: TransportError) => {
     forget(id);
     running.get(id)?.end(reason);
     running.delete(id);
-    const [next] = waiting.size > 0 ? waiting.values() : [];
-    if (next !== undefined && running.size < limit) {
-      forget(next.request.id);
-      run(next.request);
+    if (listening.size > 0) listening.delete(id);
+    for (const { request } of waiting.size > 0 ? waiting.values() : []) {
+      if (!start(request)) continue;
+      forget(request.id);
+      break;
     }
     changed.open();
   };
@@ -566,7 +576,7 @@ function callTable(limit: number, run: (request: JSONRPCRequest) => void) {
     has: (id: RequestId) => running.has(id) || waiting.has(id),
     /** A call that waits leaves the channel readable, or nobody could cancel those that run. */
     add(request: JSONRPCRequest, bytes: number): void | Promise<void> {
-      if (running.size < limit) return run(request);
+      if (start(request)) return;
       waiting.set(request.id, { request, size: bytes });
       size += bytes;
       if (size > MAX_MESSAGE) return until(() => size <= MAX_MESSAGE);
@@ -579,6 +589,19 @@ function callTable(limit: number, run: (request: JSONRPCRequest) => void) {
   };
 }
 
+/** Takes a notification: it cancels a call, or has a handler. */
+function heed({ method, params = {} }: JSONRPCNotification, calls: ReturnType<typeof callTable>,
+  handlers: ReadonlyMap<string, (params: Params) => unknown>, report: (error: unknown) => void) {
+  if (method !== "notifications/cancelled") {
+    return void guarded(handlers.get(method), params, report);
+  }
+  const { requestId, reason } = params;
+  // SHOULD: ignore what names no call in flight (spec basic/patterns/cancellation#error-handling)
+  if (!isRequestId(requestId)) return;
+  const why = typeof reason === "string" ? reason : "no reason given";
+  calls.remove(requestId, new TransportError("cancelled", `cancelled by the client: ${why}`));
+}
+
 /** The server's end of a channel. */
 export function serveChannel(exchange: Exchange, send: SendText, options: ServeOptions = {}):
   ServedEnd {
@@ -589,33 +612,28 @@ export function serveChannel(exchange: Exchange, send: SendText, options: ServeO
   const calls = callTable(maxInFlight, run);
   const handlers = new Map(Object.entries(notifications));
   const refuse = (error: unknown, id?: RequestId) => send(JSON.stringify(errorResponse(id, error)));
+  const write = (notification: JSONRPCNotification) => send(JSON.stringify(notification));
   const say = (notification: JSONRPCNotification) => {
     if (options.full?.()) throw new TransportError("overflow", TOO_SLOW);
-    return send(JSON.stringify(notification));
+    return write(notification);
   };
   function run(request: JSONRPCRequest): void {
     const lane = openLane(say);
     calls.running.set(request.id, lane);
-    answer(exchange, request, lane, { report, done(text) {
+    answer(exchange, request, lane, { report, done(text, response) {
       // MUST: nothing more about a cancelled request (spec basic/transports/stdio#cancellation)
       if (!lane.end()) return;
       calls.remove(request.id);
       void send(text);
+      if (request.method !== LISTEN || "error" in response) return;
+      // MUST: a server cancels only these (spec basic/patterns/cancellation#behavior-requirements)
+      void write({ jsonrpc: "2.0", method: "notifications/cancelled",
+        params: { requestId: request.id } });
     } });
-  }
-  function notice({ method, params = {} }: JSONRPCNotification): void {
-    if (method !== "notifications/cancelled") {
-      return void guarded(handlers.get(method), params, report);
-    }
-    const { requestId, reason } = params;
-    // SHOULD: ignore what names no call in flight (spec basic/patterns/cancellation#error-handling)
-    if (!isRequestId(requestId)) return;
-    const why = typeof reason === "string" ? reason : "no reason given";
-    calls.remove(requestId, new TransportError("cancelled", `cancelled by the client: ${why}`));
   }
   function take(message: JSONRPCMessage, bytes = 0): void | Promise<void> {
     if (!("method" in message)) return void other(message);
-    if (!("id" in message)) return notice(message);
+    if (!("id" in message)) return heed(message, calls, handlers, report);
     // MUST: an id is not that of a call still in flight (spec basic#requests)
     if (calls.has(message.id)) {
       const why = `Invalid request: id ${JSON.stringify(message.id)} is still in flight`;
@@ -946,6 +964,8 @@ export interface ServeLinesOptions extends ServeOptions, LineOptions {
   graceMs?: number;
   /** Ends all at once: the process is asked to end. */
   signal?: AbortSignal;
+  /** Is called before the end, to end what waits for nothing: subscriptions. */
+  ending?: () => void;
   serve?: typeof serveChannel;
 }
 /** Serves one client over a pipe until its input ends. */
@@ -957,12 +977,19 @@ export async function serveLines(exchange: Exchange, { readable, write }: Pipe,
   const writer = lineWriter(write, (error) => broken(error));
   const end = (options.serve ?? serveChannel)(exchange, writer.send,
     { ...options, full: writer.full });
+  const finish = () => {
+    options.ending?.();
+    return endsWithin(graceMs, end.idle());
+  };
   const reading = readLines(readable, end, { ...options, behind: writer.behind })
-    .then(() => endsWithin(graceMs, end.idle()))
+    .then(finish)
     .then(() => new TransportError("disconnected", "the client closed its end"))
     .catch((cause: unknown) => new TransportError("closed", "the input broke off", { cause }));
-  options.signal?.addEventListener("abort", () =>
-    broken(new TransportError("shutdown", "the server is shutting down")));
+  options.signal?.addEventListener("abort", async () => {
+    options.ending?.();
+    await new Promise((resolve) => setTimeout(resolve)); // what that ends is answered first
+    broken(new TransportError("shutdown", "the server is shutting down"));
+  });
   end.close(await Promise.race([reading, failed]));
   await endsWithin(graceMs, Promise.resolve(writer.done()));
 }
@@ -2029,11 +2056,75 @@ export function base64(bytes: Uint8Array): string {
   for (const byte of bytes) binary += String.fromCharCode(byte);
   return btoa(binary);
 }
+/** JSON with the members of each object in order: one text for one value. */
+export const canonicalJSON = (value: unknown): string =>
+  JSON.stringify(value, (_, inner: unknown) => isObject(inner)
+    ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => a < b ? -1 : 1)) : inner);
 // #endregion
 
-// #region 17. Tools
+// #region 17. Lists
+// uses messages errors-and-parsing · spec server/utilities/pagination
+//
+// Tools, prompts and resources come in lists, page by page. A cursor names the
+// last entry that was given, so the next page goes on after it even when the
+// list has changed meanwhile, and the server remembers nothing. With each page
+// goes how long it may be kept, and for whom.
+//
+//   → {"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"YWRk",
+//     "_meta":{..}}}
+//   ← {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","tools":[{..}],
+//     "ttlMs":300000,"cacheScope":"public","_meta":{..}}}
+
+export type Awaitable<T> = T | Promise<T>;
+/** What a server offers: always the same, or made anew for each request. */
+export type Listing<T> = readonly T[] | (() => Awaitable<readonly T[]>);
+export const entriesOf = <T>(listing: Listing<T>): Awaitable<readonly T[]> =>
+  typeof listing === "function" ? listing() : listing;
+
+export interface CacheableResult extends Result {
+  ttlMs: number; // how long it may be kept, milliseconds
+  cacheScope: "public" | "private"; // public: the same for everybody
+}
+export interface PaginatedResult extends Result { nextCursor?: string }
+export interface ListOptions {
+  /** Entries of one page; 1,000. */
+  pageSize?: number;
+  /** 300,000. */
+  ttlMs?: number;
+  /** public. */
+  cacheScope?: CacheableResult["cacheScope"];
+}
+interface Listed { name: string; uri?: string; uriTemplate?: string }
+const identityOf = ({ name, uri, uriTemplate }: Listed) => uriTemplate ?? uri ?? name;
+const cursorOf = (entry: Listed) => btoa(encodeURIComponent(identityOf(entry)));
+
+/** Where a cursor goes on. Throws ProtocolError for one that was never given. */
+function positionOf(cursor: unknown, entries: readonly Listed[]): number {
+  if (cursor === undefined || cursor === null) return 0;
+  try {
+    const identity = decodeURIComponent(atob(String(cursor)));
+    const at = entries.findIndex((entry) => identityOf(entry) === identity);
+    if (typeof cursor === "string" && at !== -1) return at + 1;
+  } catch {
+    // no text of ours
+  }
+  // SHOULD: -32602 for a wrong cursor (spec server/utilities/pagination#error-handling)
+  throw new ProtocolError(INVALID_PARAMS, "Invalid cursor");
+}
+/** One page of a list, under a key. */
+export function listPage(key: string, entries: readonly Listed[], { cursor }: Params,
+  { pageSize = 1000, ttlMs = 300_000, cacheScope = "public" }: ListOptions = {}): Params {
+  const from = positionOf(cursor, entries);
+  const page = entries.slice(from, from + pageSize);
+  const last = page.at(-1);
+  const more = last !== undefined && from + pageSize < entries.length;
+  return { [key]: page, ...(more && { nextCursor: cursorOf(last) }), ttlMs, cacheScope };
+}
+// #endregion
+
+// #region 18. Tools
 // uses messages errors-and-parsing versions-and-meta handlers a-first-call mirrored-headers
-//   types-from-schemas results · spec server/tools
+//   types-from-schemas results lists · spec server/tools
 //
 // A tool is a function that a model may call: a name, a description, a schema
 // for its arguments, and a handler. The schema is checked before the handler
@@ -2065,12 +2156,7 @@ export interface Tool {
   annotations?: ToolAnnotations;
   _meta?: { [key: string]: unknown };
 }
-export interface ListToolsResult extends Result {
-  tools: Tool[];
-  nextCursor?: string;
-  ttlMs: number;
-  cacheScope: "public" | "private";
-}
+export interface ListToolsResult extends PaginatedResult, CacheableResult { tools: Tool[] }
 export interface CallToolRequestParams extends RequestParams {
   name: string;
   arguments?: { [key: string]: unknown };
@@ -2081,7 +2167,6 @@ export interface Methods {
   "tools/call": { params: CallToolRequestParams; result: CallToolResult };
 }
 
-export type Awaitable<T> = T | Promise<T>;
 /** The arguments of a handler; where the schema tells nothing, each is unknown. */
 export type ArgumentsOf<S> = unknown extends FromSchema<S> ? Params : FromSchema<S>;
 /** A tool and what it does. Without inputSchema it takes no arguments. */
@@ -2102,6 +2187,7 @@ export interface ToolsOptions {
   /** Hide what thrown errors say, and answer "The tool failed". */
   maskErrors?: boolean;
   report?: (error: unknown) => void;
+  list?: ListOptions;
 }
 
 /** A tool made ready for calls; its schemas are compiled when they are first needed. */
@@ -2150,38 +2236,53 @@ function checkedResult(tool: Prepared, result: Record<string, unknown>): Record<
   throw new ProtocolError(INTERNAL_ERROR, `The tool ${name} broke its outputSchema: ${fault}`);
 }
 
-/** Offers tools. Throws a TypeError when two have one name or an annotation is wrong. */
-export function tools(definitions: readonly ToolDefinition[], options: ToolsOptions): Feature {
-  const { visible = () => true, report = () => {} } = options;
-  const registry = new Map<string, Prepared>();
-  for (const definition of definitions) {
+type Definitions = readonly ToolDefinition[] | (() => readonly ToolDefinition[]);
+/** The tools by name, made ready once for each definition. */
+function toolRegistry(definitions: Definitions, { compile, report = () => {} }: ToolsOptions) {
+  const known = new WeakMap<ToolDefinition, Prepared>();
+  const ready = (definition: ToolDefinition): Prepared => {
+    const before = known.get(definition);
+    if (before !== undefined) return before;
     const { name } = definition;
-    if (registry.has(name)) throw new TypeError(`two tools are called ${name}`);
     // SHOULD: 1 to 128 of these characters (spec server/tools#tool-names)
-    if (!/^[\w.-]{1,128}$/.test(name)) {
-      report(new TypeError(`tool name ${JSON.stringify(name)}: use 1-128 of A-Z a-z 0-9 _ - .`));
-    }
-    registry.set(name, prepare(definition, options.compile));
-  }
-  const list = [...registry.values()].map(({ wire }) => wire);
-  const listed: Handler = ({ cursor }, context) => {
-    // SHOULD: -32602 for one we never gave (spec server/utilities/pagination#error-handling)
-    if (cursor !== undefined) throw new ProtocolError(INVALID_PARAMS, "Invalid cursor");
-    return options.visible === undefined
-      ? { tools: list, ttlMs: 300_000, cacheScope: "public" }
-      : { tools: list.filter((wire) => visible(wire, context)), ttlMs: 0, cacheScope: "private" };
+    const why = `tool name ${JSON.stringify(name)}: use 1-128 of A-Z a-z 0-9 _ - .`;
+    if (!/^[\w.-]{1,128}$/.test(name)) report(new TypeError(why));
+    const prepared = prepare(definition, compile);
+    known.set(definition, prepared);
+    return prepared;
+  };
+  const index = (all: readonly ToolDefinition[]): Map<string, Prepared> => {
+    const registry = new Map(all.map((definition) => [definition.name, ready(definition)]));
+    if (registry.size === all.length) return registry;
+    const twice = all.find(({ name }, at) => all.findIndex((one) => one.name === name) !== at);
+    throw new TypeError(`two tools are called ${twice?.name}`);
+  };
+  if (typeof definitions === "function") return () => index(definitions());
+  const fixed = index(definitions);
+  return () => fixed;
+}
+
+/** Offers tools, or those that a function gives. Throws a TypeError when two have one name. */
+export function tools(definitions: Definitions, options: ToolsOptions): Feature {
+  const { visible = () => true, report = () => {} } = options;
+  const registry = toolRegistry(definitions, options);
+  const listed: Handler = (params, context) => {
+    const all = [...registry().values()].map(({ wire }) => wire);
+    const own = { ...options.list, ttlMs: 0, cacheScope: "private" } as const;
+    return options.visible === undefined ? listPage("tools", all, params, options.list)
+      : listPage("tools", all.filter((wire) => visible(wire, context)), params, own);
   };
 
-  const failed = (error: unknown): Record<string, unknown> => {
+  const failed = (error: unknown, { lane }: Context): Record<string, unknown> => {
     if (error instanceof ProtocolError) throw error;
-    report(error);
+    if (!lane.signal.aborted) report(error); // else it is how a handler stops
     const told = error instanceof Error && !options.maskErrors;
     return toolError(told ? error.message : "The tool failed");
   };
   const called: Handler = (params, context) => {
     const { name, arguments: given } = params;
     const args = given ?? {};
-    const tool = typeof name === "string" ? registry.get(name) : undefined;
+    const tool = typeof name === "string" ? registry().get(name) : undefined;
     if (typeof name !== "string" || !isObject(args)) {
       const why = "tools/call takes a name (string) and arguments (object)";
       throw new ProtocolError(INVALID_PARAMS, why);
@@ -2196,82 +2297,1206 @@ export function tools(definitions: readonly ToolDefinition[], options: ToolsOpti
     if (fault !== undefined) return toolError(`Invalid arguments for ${name}: ${fault}`);
     try {
       const given = tool.handler(args, context);
-      return given instanceof Promise ? given.catch(failed).then((result) =>
-        checkedResult(tool, result)) : checkedResult(tool, given);
+      return !(given instanceof Promise) ? checkedResult(tool, given)
+        : given.catch((error: unknown) => failed(error, context))
+          .then((result) => checkedResult(tool, result));
     } catch (error) {
-      return failed(error);
+      return failed(error, context);
     }
   };
   return { capabilities: { tools: {} }, methods: { "tools/list": listed, "tools/call": called } };
 }
 // #endregion
 
-// #region 18. Resources
-// uses messages errors-and-parsing versions-and-meta handlers a-first-call results tools
-//   · spec server/resources
+// #region 19. Completion
+// uses messages errors-and-parsing versions-and-meta handlers a-first-call lists
+//   · spec server/utilities/completion
+//
+// While somebody types an argument of a prompt, or a variable of a resource
+// template, a client may ask what it could become. The answer can depend on
+// what was filled in before.
+//
+//   → {"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{
+//     "ref":{"type":"ref/prompt","name":"review"},
+//     "argument":{"name":"language","value":"ru"},"_meta":{..}}}
+//   ← {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","completion":{
+//     "values":["rust"],"total":1,"hasMore":false},"_meta":{..}}}
+
+export interface PromptReference { type: "ref/prompt"; name: string; title?: string }
+export interface ResourceTemplateReference { type: "ref/resource"; uri: string }
+export interface CompleteRequestParams extends RequestParams {
+  ref: PromptReference | ResourceTemplateReference;
+  argument: { name: string; value: string };
+  context?: { arguments?: { [key: string]: string } };
+}
+export interface CompleteResult extends Result {
+  completion: { values: string[]; total?: number; hasMore?: boolean };
+}
+export interface ServerCapabilities { completions?: JSONObject }
+export interface Methods {
+  "completion/complete": { params: CompleteRequestParams; result: CompleteResult };
+}
+
+/** All that could be meant, of which those are chosen that fit; or a function that chooses. */
+export type Completer = readonly string[] |
+  ((value: string, given: Record<string, string>, context: Context) =>
+    Awaitable<readonly string[]>);
+/** Of a prompt or a template: argument or variable -> what it could become. */
+export interface Completable { complete?: Record<string, Completer> }
+export interface CompletionsOptions {
+  prompts?: Listing<Completable & { name: string; arguments?: { name: string }[] }>;
+  templates?: readonly (Completable & { uriTemplate: string })[];
+}
+
+export const isStrings = (value: unknown): value is Record<string, string> =>
+  isObject(value) && Object.values(value).every((one) => typeof one === "string");
+
+/** Those that start with what was typed, then those that hold it. */
+function fitting(candidates: readonly string[], typed: string): readonly string[] {
+  const wanted = typed.toLowerCase();
+  const place = (text: string) => text.toLowerCase().indexOf(wanted);
+  const fit = candidates.filter((text) => place(text) !== -1);
+  return [...fit.filter((text) => place(text) === 0), ...fit.filter((text) => place(text) > 0)];
+}
+
+/** Answers completion/complete from what prompts and templates say of their arguments. */
+export function completions({ prompts = [], templates = [] }: CompletionsOptions): Feature {
+  const refuse = (why: string) => new ProtocolError(INVALID_PARAMS, why);
+  const complete: Handler = async ({ ref, argument, context: before = {} }, context) => {
+    const { name, value } = isObject(argument) ? argument : {};
+    const given = isObject(before) ? before.arguments ?? {} : before;
+    if (!isObject(ref) || typeof name !== "string" || typeof value !== "string" ||
+      !isStrings(given)) {
+      throw refuse("completion/complete takes ref, argument {name, value}, context of strings");
+    }
+    const prompt = ref.type !== "ref/prompt" ? undefined
+      : (await entriesOf(prompts)).find((one) => one.name === ref.name);
+    const found: Completable | undefined = prompt ?? (ref.type !== "ref/resource" ? undefined
+      : templates.find(({ uriTemplate }) => uriTemplate === ref.uri));
+    // SHOULD: -32602 for an unknown prompt (spec server/utilities/completion#error-handling)
+    if (found === undefined) throw refuse(`Nothing to complete: ${JSON.stringify(ref)}`);
+    if (prompt !== undefined && !prompt.arguments?.some((one) => one.name === name)) {
+      throw refuse(`The prompt ${prompt.name} has no argument ${name}`);
+    }
+    const all = found.complete ?? {};
+    const completer = Object.hasOwn(all, name) ? all[name] ?? [] : [];
+    const values = typeof completer === "function" ? await completer(value, given, context)
+      : fitting(completer, value);
+    const total = values.length;
+    // MUST: at most 100 values (spec server/utilities/completion#completion-results)
+    return { completion: { values: values.slice(0, 100), total, hasMore: total > 100 } };
+  };
+  return { capabilities: { completions: {} }, methods: { "completion/complete": complete } };
+}
+// #endregion
+
+// #region 20. URI templates
+// uses nothing · RFC 6570
+//
+// One template stands for many resources: `note:{id}` for note:1 and note:2. A
+// client expands it; a server does the reverse and finds the variables in a URI
+// that it was given. Each part of a URI reaches to the next that is certain, so
+// matching never tries twice and a hostile URI costs no more than its length.
+//
+//   uriTemplate("note:{id}{?part}").match("note:a%20b?part=2")
+//     -> { id: "a b", part: "2" }
+
+/** What a variable may hold: a text, several, or names with texts. */
+export type UriValue = string | number | readonly string[] | Readonly<Record<string, string>>;
+export interface UriTemplate {
+  readonly variables: readonly string[];
+  expand(values: Readonly<Record<string, UriValue | undefined>>): string;
+  /** The variables of a URI, decoded; undefined when it does not fit. */
+  match(uri: string): Record<string, string | string[]> | undefined;
+}
+interface Variable { name: string; explode: boolean; prefix: number | undefined }
+interface Expression { first: string; sep: string; named: boolean; free: boolean; vars: Variable[] }
+
+// operator -> what it begins with, what it separates with (RFC 6570 appendix A)
+const OPERATORS: Readonly<Record<string, readonly [first: string, sep: string]>> = {
+  "": ["", ","], "+": ["", ","], "#": ["#", ","], ".": [".", "."], "/": ["/", "/"],
+  ";": [";", ";"], "?": ["?", "&"], "&": ["&", "&"],
+};
+function readExpression(text: string): Expression {
+  const [, operator = "", list = ""] = /^([+#./;?&]?)(.+)$/.exec(text) ?? [];
+  const vars = list.split(",").map((spec): Variable => {
+    const [, name, star, prefix] = /^([\w.%]+)(?:(\*)|:([1-9]\d{0,3}))?$/.exec(spec) ?? [];
+    if (name === undefined) throw new TypeError(`"{${text}}" is no expression of a URI template`);
+    return { name, explode: star !== undefined, prefix: prefix ? Number(prefix) : undefined };
+  });
+  const [first, sep] = OPERATORS[operator] ?? ["", ","];
+  return { first, sep, named: /[;?&]/.test(operator), free: /[+#]/.test(operator), vars };
+}
+
+/** Percent-encodes what may not stand in a URI, and unless free also what means something in it. */
+function percent(text: string, free: boolean): string {
+  const unfit = free ? /%(?![\da-f]{2})|[^\w.~:/?#[\]@!$&'()*+,;=%-]/giu : /[^\w.~-]/gu;
+  return text.replace(unfit, (char) => Array.from(new TextEncoder().encode(char), (byte) =>
+    `%${byte.toString(16).toUpperCase().padStart(2, "0")}`).join(""));
+}
+function expandVariable({ name, explode, prefix }: Variable, value: UriValue,
+  { sep, named, free }: Expression): string | undefined {
+  const encode = (text: string) => percent(text, free);
+  const label = (text: string, name: string) =>
+    named ? text === "" && sep === ";" ? name : `${name}=${text}` : text;
+  if (typeof value !== "object") {
+    return label(encode([...String(value)].slice(0, prefix).join("")), name);
+  }
+  if (Object.keys(value).length === 0) return undefined;
+  if (!Array.isArray(value)) {
+    const pairs = Object.entries(value).map((pair) => pair.map(encode));
+    return explode ? pairs.map((pair) => pair.join("=")).join(sep) : label(pairs.join(","), name);
+  }
+  const texts = value.map((text) => encode(String(text)));
+  return explode ? texts.map((text) => label(text, name)).join(sep) : label(texts.join(","), name);
+}
+function expandExpression(expression: Expression,
+  values: Readonly<Record<string, UriValue | undefined>>): string {
+  const parts = expression.vars.map((variable) => {
+    const value = Object.hasOwn(values, variable.name) ? values[variable.name] : undefined;
+    return value === undefined ? undefined : expandVariable(variable, value, expression);
+  }).filter((part) => part !== undefined);
+  return parts.length === 0 ? "" : expression.first + parts.join(expression.sep);
+}
+
+/** Reads what stands where an expression was, into `found`; false when it does not fit. */
+function readBack(text: string, { first, sep, named, free, vars }: Expression,
+  found: Map<string, string | string[]>): boolean {
+  if (text === "") return first !== "";
+  if (!text.startsWith(first) || !free && !named && /[?#]/.test(text)) return false;
+  const body = text.slice(first.length);
+  const [only] = vars;
+  if (!named && only !== undefined && vars.length === 1 && !only.explode) {
+    const whole = free || sep === "," || !body.includes(sep);
+    if (whole && (free || sep === "/" || !body.includes("/"))) found.set(only.name, body);
+    return found.has(only.name);
+  }
+  const pieces = body.split(sep);
+  if (!named && !vars.at(-1)?.explode && pieces.length > vars.length) return false;
+  return pieces.every((piece, at) => {
+    const [key = "", value = ""] = named ? piece.split(/=(.*)/s) : ["", piece];
+    const variable = named ? vars.find(({ name }) => name === key) : vars[at] ?? vars.at(-1);
+    const solid = free || named || sep === "/" || !piece.includes("/");
+    if (variable === undefined || !solid) return false;
+    const before = found.get(variable.name);
+    if (before !== undefined && !variable.explode) return false;
+    found.set(variable.name, variable.explode ? [before ?? [], value].flat() : value);
+    return true;
+  });
+}
+
+/** Reads a template. Throws a TypeError for one that could not be matched. */
+export function uriTemplate(template: string): UriTemplate {
+  const parts = template.split(/\{([^{}]*)\}/).map((part, at) =>
+    at % 2 === 1 ? readExpression(part) : part).filter((part) => part !== "");
+  parts.forEach((part, at) => {
+    const next = parts[at + 1];
+    const unclear = typeof part !== "string" && typeof next === "object" && next.first === "";
+    if (unclear || typeof part === "string" && /[{}]/.test(part)) {
+      throw new TypeError(`the URI template ${template} cannot be taken apart again`);
+    }
+  });
+  /** Where an expression ends: at the next part that is there, or with the URI. */
+  const endOf = (uri: string, from: number, at: number): number => {
+    let end = uri.length;
+    for (const [further, part] of parts.slice(at + 1).entries()) {
+      const last = at + 2 + further === parts.length;
+      const sign = typeof part === "string" ? part : part.first;
+      const place = typeof part === "string" && last ? uri.length - part.length
+        : uri.indexOf(sign, from);
+      if (place >= from) end = Math.min(end, place);
+      if (typeof part === "string") return place >= from ? end : -1;
+    }
+    return end;
+  };
+  const match: UriTemplate["match"] = (uri) => {
+    const found = new Map<string, string | string[]>();
+    let from = 0;
+    for (const [at, part] of parts.entries()) {
+      const end = typeof part === "string" ? from + part.length : endOf(uri, from, at);
+      const text = uri.slice(from, end);
+      if (end < from || !(typeof part === "string" ? text === part : readBack(text, part, found))) {
+        return undefined;
+      }
+      from = end;
+    }
+    try {
+      const decode = (value: string | string[]) =>
+        Array.isArray(value) ? value.map(decodeURIComponent) : decodeURIComponent(value);
+      return from < uri.length ? undefined
+        : Object.fromEntries([...found].map(([name, value]) => [name, decode(value)]));
+    } catch {
+      return undefined; // a percent sign that encodes nothing
+    }
+  };
+  return {
+    match,
+    variables: parts.flatMap((part) =>
+      typeof part === "string" ? [] : part.vars.map(({ name }) => name)),
+    expand: (values) => parts.map((part) =>
+      typeof part === "string" ? percent(part, true) : expandExpression(part, values)).join(""),
+  };
+}
+// #endregion
+
+// #region 21. Resources
+// uses messages errors-and-parsing versions-and-meta handlers a-first-call results lists
+//   completion uri-templates · spec server/resources
 //
 // A resource is something to read, under a URI that the server makes up: a
 // file, a record, a page. The URI is a name and nothing more: it is looked up
 // as it was written, never parsed or put in another form, so no two ways lead
-// to one thing.
+// to one thing. What is not listed may still fit a template.
 //
 //   → {"jsonrpc":"2.0","id":1,"method":"resources/read","params":{
 //     "uri":"note:absent","_meta":{..}}}
 //   ← {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"..","data":
 //     {"uri":"note:absent"}}}
 
-export interface ListResourcesResult extends Result {
+export interface ResourceTemplate extends Annotated {
+  uriTemplate: string;
+  name: string;
+  title?: string;
+  description?: string;
+  mimeType?: string;
+  icons?: Icon[];
+}
+export interface ListResourcesResult extends PaginatedResult, CacheableResult {
   resources: Resource[];
-  nextCursor?: string;
-  ttlMs: number;
-  cacheScope: "public" | "private";
 }
-export interface ReadResourceResult extends Result {
+export interface ListResourceTemplatesResult extends PaginatedResult, CacheableResult {
+  resourceTemplates: ResourceTemplate[];
+}
+export interface ReadResourceResult extends CacheableResult {
   contents: (TextResourceContents | BlobResourceContents)[];
-  ttlMs: number;
-  cacheScope: "public" | "private";
 }
+export interface ReadResourceRequestParams extends RequestParams { uri: string }
 export interface ServerCapabilities { resources?: { subscribe?: boolean; listChanged?: boolean } }
 export interface Methods {
   "resources/list": { params: RequestParams & { cursor?: string }; result: ListResourcesResult };
-  "resources/read": { params: RequestParams & { uri: string }; result: ReadResourceResult };
+  "resources/templates/list":
+    { params: RequestParams & { cursor?: string }; result: ListResourceTemplatesResult };
+  "resources/read": { params: ReadResourceRequestParams; result: ReadResourceResult };
 }
-/** A resource and how to read it: text, or bytes, which travel as Base64. */
+
+/** What reading gives: text, bytes, or a result with `contents`. */
+export type Body = string | Uint8Array | Params;
+/** A resource and how to read it. */
 export interface ResourceDefinition extends Resource {
-  read(context: Context): Awaitable<string | Uint8Array>;
+  /** Gives undefined when it has gone. */
+  read(context: Context, uri: string): Awaitable<Body | undefined>;
+}
+/** Resources that share a template. Where there is none, read gives undefined. */
+export interface TemplateDefinition extends ResourceTemplate, Completable {
+  read(variables: Record<string, string | string[]>, context: Context, uri: string):
+    Awaitable<Body | undefined>;
 }
 export interface ResourcesOptions {
+  templates?: readonly TemplateDefinition[];
   /** Milliseconds that a client may keep what it read; 0. */
   ttlMs?: number;
+  /** For whom it may keep it; private. */
+  cacheScope?: CacheableResult["cacheScope"];
+  list?: ListOptions;
 }
 
 /** Offers resources. Throws a TypeError when two have one URI. */
-export function resources(definitions: readonly ResourceDefinition[],
-  { ttlMs = 0 }: ResourcesOptions = {}): Feature {
-  const byURI = new Map(definitions.map((definition) => [definition.uri, definition]));
-  if (byURI.size < definitions.length) throw new TypeError("two resources have one URI");
-  const list = definitions.map(({ read, ...wire }): Resource => wire);
-  const page = (entries: object): Handler => ({ cursor }) => {
-    if (cursor !== undefined) throw new ProtocolError(INVALID_PARAMS, "Invalid cursor");
-    return { ...entries, ttlMs: 300_000, cacheScope: "public" };
+export function resources(definitions: Listing<ResourceDefinition>,
+  options: ResourcesOptions = {}): Feature {
+  const { templates = [], ttlMs = 0, cacheScope = "private", list } = options;
+  const patterns = templates.map((template) =>
+    ({ template, pattern: uriTemplate(template.uriTemplate) }));
+  const index = (all: readonly ResourceDefinition[]) => {
+    const byURI = new Map(all.map((definition) => [definition.uri, definition]));
+    if (byURI.size < all.length) throw new TypeError("two resources have one URI");
+    return byURI;
+  };
+  const fixed = typeof definitions === "function" ? undefined : index(definitions);
+  const current = async () => fixed ?? index(await entriesOf(definitions));
+
+  /** What a URI names: what is listed comes first, then the templates in their order. */
+  const find = async (uri: string, context: Context) => {
+    const listed = (await current()).get(uri);
+    if (listed !== undefined) return { source: listed, body: await listed.read(context, uri) };
+    for (const { template, pattern } of patterns) {
+      const variables = pattern.match(uri);
+      const body = variables && await template.read(variables, context, uri);
+      if (body !== undefined) return { source: template, body };
+    }
   };
   const read: Handler = async ({ uri }, context) => {
-    const found = typeof uri === "string" ? byURI.get(uri) : undefined;
-    if (found === undefined) {
-      // SHOULD: -32602 with the URI as it came (spec server/resources#error-handling)
+    const found = typeof uri === "string" ? await find(uri, context) : undefined;
+    // MUST: -32602 when there is none (spec server/resources#error-handling)
+    if (found?.body === undefined) {
       throw new ProtocolError(INVALID_PARAMS, "Resource not found", { uri });
     }
-    const body = await found.read(context);
-    const kind = found.mimeType === undefined ? {} : { mimeType: found.mimeType };
+    const { source: { mimeType }, body } = found;
+    if (isObject(body) && !(body instanceof Uint8Array)) {
+      return (body.resultType ?? "complete") === "complete" ? { ttlMs, cacheScope, ...body } : body;
+    }
     const content = typeof body === "string" ? { text: body } : { blob: base64(body) };
-    return { contents: [{ uri, ...kind, ...content }], ttlMs, cacheScope: "private" };
+    const kind = mimeType === undefined ? {} : { mimeType };
+    return { contents: [{ uri, ...kind, ...content }], ttlMs, cacheScope };
   };
-  return { capabilities: { resources: {} }, methods: { "resources/list": page({ resources: list }),
-    "resources/templates/list": page({ resourceTemplates: [] }), "resources/read": read } };
+  return { capabilities: { resources: {} }, methods: {
+    "resources/read": read,
+    "resources/list": async (params) => listPage("resources",
+      [...(await current()).values()].map(({ read, ...wire }) => wire), params, list),
+    "resources/templates/list": (params) => listPage("resourceTemplates",
+      templates.map(({ read, complete, ...wire }) => wire), params, list),
+  } };
 }
 // #endregion
 
-// #region 19. Assemble
+// #region 22. Prompts
+// uses messages errors-and-parsing versions-and-meta handlers a-first-call results lists
+//   completion · spec server/prompts
+//
+// A prompt is a text that a person picks from a menu: a template with a few
+// arguments, which becomes messages for a model. All arguments are strings.
+//
+//   → {"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"review",
+//     "arguments":{"language":"rust"},"_meta":{..}}}
+//   ← {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","messages":[{
+//     "role":"user","content":{"type":"text","text":"Review this rust code"}}],
+//     "_meta":{..}}}
+
+export interface PromptArgument {
+  name: string;
+  title?: string;
+  description?: string;
+  required?: boolean;
+}
+export interface Prompt {
+  name: string;
+  title?: string;
+  description?: string;
+  icons?: Icon[];
+  arguments?: PromptArgument[];
+  _meta?: { [key: string]: unknown };
+}
+export interface PromptMessage { role: "user" | "assistant"; content: ContentBlock }
+export interface ListPromptsResult extends PaginatedResult, CacheableResult { prompts: Prompt[] }
+export interface GetPromptRequestParams extends RequestParams {
+  name: string;
+  arguments?: { [key: string]: string };
+}
+export interface GetPromptResult extends Result {
+  description?: string;
+  messages: PromptMessage[];
+}
+export interface ServerCapabilities { prompts?: { listChanged?: boolean } }
+export interface Methods {
+  "prompts/list": { params: RequestParams & { cursor?: string }; result: ListPromptsResult };
+  "prompts/get": { params: GetPromptRequestParams; result: GetPromptResult };
+}
+/** A prompt and what it becomes: the text of one user message, messages, or a whole result. */
+export interface PromptDefinition extends Prompt, Completable {
+  get(args: Record<string, string>, context: Context): Awaitable<string | PromptMessage[] | Params>;
+}
+
+/** Offers prompts. */
+export function prompts(definitions: Listing<PromptDefinition>,
+  { list }: { list?: ListOptions } = {}): Feature {
+  const refuse = (why: string) => new ProtocolError(INVALID_PARAMS, why);
+  const get: Handler = async ({ name, arguments: args = {} }, context) => {
+    const prompt = (await entriesOf(definitions)).find((one) => one.name === name);
+    // SHOULD: -32602 for these three (spec server/prompts#error-handling)
+    if (prompt === undefined) throw refuse(`Unknown prompt: ${JSON.stringify(name)}`);
+    if (!isStrings(args)) throw refuse(`The arguments of ${prompt.name} must be strings`);
+    const missing = prompt.arguments?.find((one) =>
+      one.required === true && !Object.hasOwn(args, one.name));
+    if (missing !== undefined) throw refuse(`${prompt.name} needs the argument ${missing.name}`);
+    const given = await prompt.get(args, context);
+    if (isObject(given)) return given;
+    return { ...(prompt.description !== undefined && { description: prompt.description }),
+      messages: typeof given !== "string" ? given
+        : [{ role: "user", content: { type: "text", text: given } }] };
+  };
+  return { capabilities: { prompts: {} }, methods: { "prompts/get": get,
+    "prompts/list": async (params) => listPage("prompts",
+      (await entriesOf(definitions)).map(({ get, complete, ...wire }) => wire), params, list) } };
+}
+// #endregion
+
+// #region 23. Progress, logging
+// uses messages errors-and-parsing versions-and-meta handlers · spec basic/patterns/progress
+//
+// While a call runs, its handler can say how far it is, when the caller gave a
+// token to say it under, and what it does, when the caller asked for a level of
+// log. Both go ahead of the answer and stop with it. Logging is deprecated: on
+// stdio stderr does the same.
+//
+//   → {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"count",
+//     "arguments":{"to":1},"_meta":{"progressToken":"p1",
+//     "io.modelcontextprotocol/logLevel":"info",
+//     "io.modelcontextprotocol/protocolVersion":"2026-07-28",
+//     "io.modelcontextprotocol/clientCapabilities":{}}}}
+//   ← {"jsonrpc":"2.0","method":"notifications/progress","params":{
+//     "progressToken":"p1","progress":1,"total":1}}
+//   ← {"jsonrpc":"2.0","method":"notifications/message","params":{
+//     "level":"info","data":"counted"}}
+//   ← {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[
+//     {"type":"text","text":"done"}],"_meta":{..}}}
+
+export const LOG_LEVEL = "io.modelcontextprotocol/logLevel";
+/** The levels of syslog, the least urgent first. @deprecated since 2026-07-28 */
+export const LOGGING_LEVELS = ["debug", "info", "notice", "warning", "error", "critical",
+  "alert", "emergency"] as const;
+/** @deprecated since 2026-07-28 */
+export type LoggingLevel = typeof LOGGING_LEVELS[number];
+export interface ProgressNotificationParams {
+  progressToken: string | number;
+  progress: number;
+  total?: number;
+  message?: string;
+  _meta?: { [key: string]: unknown };
+}
+/** @deprecated since 2026-07-28 */
+export interface LoggingMessageNotificationParams {
+  level: LoggingLevel;
+  logger?: string;
+  data: unknown;
+  _meta?: { [key: string]: unknown };
+}
+export interface RequestMetaObject {
+  progressToken?: string | number;
+  "io.modelcontextprotocol/logLevel"?: LoggingLevel;
+}
+export interface ServerCapabilities { logging?: JSONObject }
+type Telling<A extends unknown[]> = (...told: A) => void | Promise<void>;
+export interface Context {
+  /** How far the call is, when the caller wants to know; each value above the one before. */
+  readonly progress: Telling<[progress: number, total?: number, message?: string]>;
+  /** A line of log, when the caller asked for its level. @deprecated since 2026-07-28 */
+  readonly log: Telling<[level: LoggingLevel, data: unknown, logger?: string]>;
+}
+const metaOf = ({ params }: JSONRPCNotification): Params =>
+  isObject(params?._meta) ? params._meta : {};
+/** A notification without the params that are undefined. */
+const notice = (method: string, params: Params): JSONRPCNotification => ({ jsonrpc: "2.0", method,
+  params: Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined)) });
+
+/** Gives handlers context.progress. */
+export function progress(): Feature {
+  const reached = new WeakMap<Context, number>();
+  const reporter = (context: Context): Context["progress"] => (progress, total, message) => {
+    const { progressToken } = metaOf(context.request);
+    // MUST: only under a token that was given (spec basic/patterns/progress#behavior-requirements)
+    if (typeof progressToken !== "string" && !Number.isInteger(progressToken)) return undefined;
+    // MUST: each value is above the last (spec basic/patterns/progress#progress-flow)
+    const grows = Number.isFinite(progress) && progress > (reached.get(context) ?? -Infinity);
+    if (!grows) return undefined;
+    reached.set(context, progress);
+    return context.lane.notify(notice("notifications/progress",
+      { progressToken, progress, total, message }));
+  };
+  return { methods: {}, context: { get progress() {
+    return reporter(this as Context); // made when a handler takes it, so it may be taken apart
+  } } };
+}
+/** Gives handlers context.log. @deprecated since 2026-07-28 */
+export function logging(): Feature {
+  const urgency = (level: unknown) => LOGGING_LEVELS.indexOf(level as LoggingLevel); // -1: none
+  const logger = (context: Context): Context["log"] => (level, data, logger) => {
+    const least = metaOf(context.request)[LOG_LEVEL];
+    // MUST: only when asked for (spec server/utilities/logging#per-request-log-level)
+    if (least === undefined || urgency(level) < urgency(least)) return undefined;
+    return context.lane.notify(notice("notifications/message", { level, logger, data }));
+  };
+  const wrap = (next: Handler): Handler => (params, context) => {
+    const level = metaOf(context.request)[LOG_LEVEL];
+    // SHOULD: -32602 for an unknown level (spec server/utilities/logging#error-handling)
+    if (level === undefined || urgency(level) !== -1) return next(params, context);
+    const why = `${LOG_LEVEL} must be one of ${LOGGING_LEVELS.join(", ")}`;
+    throw new ProtocolError(INVALID_PARAMS, why);
+  };
+  return { methods: {}, wrap, capabilities: { logging: {} }, context: { get log() {
+    return logger(this as Context);
+  } } };
+}
+// #endregion
+
+// #region 24. Input requests
+// uses messages versions-and-meta types-from-schemas results tools · spec client/elicitation
+//
+// Some answers only the client can give: the user fills in a form or visits a
+// page (elicitation), the model writes something (sampling), the project has
+// folders (roots). A server may ask for what the client said it can do, and for
+// nothing else. Sampling and roots are deprecated and still spoken.
+//
+//   capabilityFor({ method: "roots/list" }) -> { roots: {} }
+
+interface Field { title?: string; description?: string }
+export interface StringSchema extends Field {
+  type: "string";
+  minLength?: number;
+  maxLength?: number;
+  format?: "email" | "uri" | "date" | "date-time";
+  default?: string;
+}
+export interface NumberSchema extends Field {
+  type: "number" | "integer";
+  minimum?: number;
+  maximum?: number;
+  default?: number;
+}
+export interface BooleanSchema extends Field { type: "boolean"; default?: boolean }
+interface Choice { const: string; title: string }
+interface OneOfMany extends Field { type: "string"; default?: string }
+interface SomeOfMany extends Field {
+  type: "array";
+  minItems?: number;
+  maxItems?: number;
+  default?: string[];
+}
+export interface UntitledSingleSelectEnumSchema extends OneOfMany { enum: string[] }
+export interface TitledSingleSelectEnumSchema extends OneOfMany { oneOf: Choice[] }
+/** @deprecated in favour of oneOf */
+export interface LegacyTitledEnumSchema extends OneOfMany { enum: string[]; enumNames?: string[] }
+export interface UntitledMultiSelectEnumSchema extends SomeOfMany {
+  items: { type: "string"; enum: string[] };
+}
+export interface TitledMultiSelectEnumSchema extends SomeOfMany { items: { anyOf: Choice[] } }
+export type EnumSchema = UntitledSingleSelectEnumSchema | TitledSingleSelectEnumSchema |
+  UntitledMultiSelectEnumSchema | TitledMultiSelectEnumSchema | LegacyTitledEnumSchema;
+export type PrimitiveSchemaDefinition = StringSchema | NumberSchema | BooleanSchema | EnumSchema;
+export interface ElicitRequestFormParams {
+  mode?: "form";
+  message: string;
+  requestedSchema: {
+    $schema?: string;
+    type: "object";
+    properties: { [key: string]: PrimitiveSchemaDefinition };
+    required?: string[];
+  };
+}
+export interface ElicitRequestURLParams { mode: "url"; message: string; url: string }
+export type ElicitRequestParams = ElicitRequestFormParams | ElicitRequestURLParams;
+export interface ElicitRequest { method: "elicitation/create"; params: ElicitRequestParams }
+export interface ElicitResult {
+  action: "accept" | "decline" | "cancel";
+  content?: { [key: string]: string | number | boolean | string[] };
+}
+
+export interface ToolUseContent {
+  type: "tool_use";
+  id: string;
+  name: string;
+  input: { [key: string]: unknown };
+  _meta?: { [key: string]: unknown };
+}
+export interface ToolResultContent {
+  type: "tool_result";
+  toolUseId: string;
+  content: ContentBlock[];
+  structuredContent?: unknown;
+  isError?: boolean;
+  _meta?: { [key: string]: unknown };
+}
+export type SamplingMessageContentBlock =
+  TextContent | ImageContent | AudioContent | ToolUseContent | ToolResultContent;
+export interface SamplingMessage {
+  role: "user" | "assistant";
+  content: SamplingMessageContentBlock | SamplingMessageContentBlock[];
+  _meta?: { [key: string]: unknown };
+}
+export interface ModelHint { name?: string }
+/** Priorities from 0 to 1. */
+export interface ModelPreferences {
+  hints?: ModelHint[];
+  costPriority?: number;
+  speedPriority?: number;
+  intelligencePriority?: number;
+}
+export interface ToolChoice { mode?: "auto" | "required" | "none" }
+/** @deprecated since 2026-07-28 */
+export interface CreateMessageRequestParams {
+  messages: SamplingMessage[];
+  maxTokens: number;
+  modelPreferences?: ModelPreferences;
+  systemPrompt?: string;
+  includeContext?: "none" | "thisServer" | "allServers"; // all but "none" are deprecated
+  temperature?: number;
+  stopSequences?: string[];
+  metadata?: JSONObject;
+  tools?: Tool[];
+  toolChoice?: ToolChoice;
+}
+/** @deprecated since 2026-07-28 */
+export interface CreateMessageRequest {
+  method: "sampling/createMessage";
+  params: CreateMessageRequestParams;
+}
+export interface CreateMessageResult extends SamplingMessage { model: string; stopReason?: string }
+/** `uri` begins with file:// */
+export interface Root { uri: string; name?: string; _meta?: { [key: string]: unknown } }
+/** @deprecated since 2026-07-28 */
+export interface ListRootsRequest {
+  method: "roots/list";
+  params?: { _meta?: { [key: string]: unknown } };
+}
+export interface ListRootsResult { roots: Root[] }
+export type InputRequest = CreateMessageRequest | ListRootsRequest | ElicitRequest;
+export type InputResponse = CreateMessageResult | ListRootsResult | ElicitResult;
+export interface ClientCapabilities {
+  elicitation?: { form?: JSONObject; url?: JSONObject }; // {} means { form: {} }
+  sampling?: { context?: JSONObject; tools?: JSONObject };
+  roots?: object;
+}
+
+/** What a client must have declared to be asked this. */
+export function capabilityFor({ method, params }: InputRequest): ClientCapabilities {
+  if (method === "roots/list") return { roots: {} };
+  if (method === "elicitation/create") return { elicitation:
+    params.mode === "url" ? { url: {} } : { form: {} } };
+  // MUST: tools only where they are declared (spec client/sampling#tools-in-sampling)
+  const { tools, toolChoice, includeContext = "none" } = params;
+  return { sampling: { ...((tools ?? toolChoice) !== undefined && { tools: {} }),
+    ...(includeContext !== "none" && { context: {} }) } };
+}
+/** The part of what is needed that was not declared; undefined when nothing lacks. */
+export function lacking(declared: unknown, needed: ClientCapabilities):
+  ClientCapabilities | undefined {
+  const missing = (have: unknown, need: object): object | undefined => {
+    if (!isObject(have)) return need;
+    const gaps = Object.entries(need).filter(([key, inner]) =>
+      !isObject(inner) || missing(Object.hasOwn(have, key) ? have[key] : undefined, inner));
+    return gaps.length === 0 ? undefined : Object.fromEntries(gaps);
+  };
+  const { elicitation, ...others } = isObject(declared) ? declared : {};
+  const plain = isObject(elicitation) && Object.keys(elicitation).length === 0;
+  return missing({ ...others, elicitation: plain ? { form: {} } : elicitation }, needed);
+}
+
+/** Whether each use of a tool is followed at once by its result, and by nothing else. */
+function unbalanced(messages: readonly SamplingMessage[]): boolean {
+  let open = new Set<string>(); // uses that wait for their results
+  for (const { role, content } of messages) {
+    const blocks = [content].flat();
+    const results = blocks.filter((block) => block.type === "tool_result");
+    // MUST: results stand alone (spec client/sampling#tool-result-messages)
+    if (results.length > 0 && (role !== "user" || results.length < blocks.length)) return true;
+    // MUST: each use has its result (spec client/sampling#tool-use-and-result-balance)
+    const answered = new Set(results.map(({ toolUseId }) => toolUseId));
+    if (answered.size !== open.size || [...open].some((id) => !answered.has(id))) return true;
+    open = new Set(blocks.flatMap((block) => block.type === "tool_use" ? [block.id] : []));
+  }
+  return false; // the last uses may still wait
+}
+/** What is wrong with a request for input, if anything. */
+export function inputFault(request: unknown): string | undefined {
+  if (!isObject(request)) return "it must be an object with a method";
+  const params = isObject(request.params) ? request.params : {};
+  if (request.method === "roots/list") return undefined;
+  if (request.method === "sampling/createMessage") {
+    const { messages } = params;
+    const fine = Array.isArray(messages) && Number.isInteger(params.maxTokens) &&
+      messages.every((one) => isObject(one) && [one.content].flat().every(isObject));
+    if (!fine) return "sampling needs messages and maxTokens";
+    return unbalanced(messages) ? "each tool use needs its result, alone, in the next message"
+      : undefined;
+  }
+  if (request.method !== "elicitation/create") return `${request.method} cannot be asked`;
+  if (typeof params.message !== "string") return "elicitation needs a message";
+  if (params.mode === "url") {
+    // MUST: url is valid (spec client/elicitation#url-mode-elicitation-requests)
+    const { protocol = "" } = URL.canParse(String(params.url)) ? new URL(String(params.url)) : {};
+    return /^https?:$/.test(protocol) ? undefined : "url must be an http or https URL";
+  }
+  if ((params.mode ?? "form") !== "form") return `mode ${JSON.stringify(params.mode)} is unknown`;
+  const { requestedSchema: schema } = params;
+  const flat = isObject(schema) && schema.type === "object" && isObject(schema.properties) &&
+    Object.values(schema.properties).every((one) => isObject(one) && one.type !== "object");
+  return flat ? undefined : "requestedSchema must be an object of plain fields";
+}
+/** What is wrong with an answer, if anything. */
+export function responseFault(request: InputRequest, answer: unknown, compile: CompileSchema):
+  string | undefined {
+  if (!isObject(answer)) return "it must be an object";
+  if (request.method === "roots/list") {
+    const fine = Array.isArray(answer.roots) && answer.roots.every((root) =>
+      isObject(root) && String(root.uri).startsWith("file://"));
+    return fine ? undefined : "roots must be a list of file:// URIs";
+  }
+  if (request.method === "sampling/createMessage") {
+    const fine = typeof answer.model === "string" && typeof answer.role === "string" &&
+      [answer.content].flat().every(isObject);
+    return fine ? undefined : "role, content and model are needed";
+  }
+  const { action, content } = answer;
+  if (action === "decline" || action === "cancel") return undefined;
+  if (action !== "accept") return "action must be accept, decline or cancel";
+  if (request.params.mode === "url") return undefined;
+  // SHOULD: content matches the schema (spec client/elicitation#form-mode-security)
+  const issues = compile(request.params.requestedSchema)(content ?? {});
+  return issues?.map(({ path, message }) => `${path}: ${message}`).join("; ");
+}
+// #endregion
+
+// #region 25. Round trips
+// uses messages errors-and-parsing versions-and-meta handlers texts-and-lanes types-from-schemas
+//   results lists tools resources prompts input-requests
+//   · spec basic/patterns/mrtr
+// A handler asks with `await context.ask("name", request)`, as if the answer
+// came back on the spot. The server sends no request, though: its answer says
+// what it needs, and the client calls again with that. So the handler runs from
+// the top each round, and finds more of its questions answered; what it did
+// before goes into `context.once`, which does it in one round only.
+//
+//   → {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet",
+//     "_meta":{..}}}
+//   ← {"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required",
+//     "inputRequests":{"who":{..}},"requestState":"..","_meta":{..}}}
+//   → {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"greet",
+//     "inputResponses":{"who":{"action":"decline"}},"requestState":"..",
+//     "_meta":{..}}}
+//
+// All that outlives a round travels in requestState, sealed: a client cannot
+// read it, change it, or use it for another request.
+
+export const MISSING_REQUIRED_CLIENT_CAPABILITY = -32021;
+export interface InputRequests { [key: string]: InputRequest }
+export interface InputResponses { [key: string]: InputResponse }
+export interface InputRequiredResult extends Result {
+  inputRequests?: InputRequests;
+  requestState?: string;
+}
+/** What a request carries when it is made again. */
+export interface InputResponseRequestParams extends RequestParams {
+  inputResponses?: InputResponses;
+  requestState?: string;
+}
+interface Again { inputResponses?: InputResponses; requestState?: string }
+export interface CallToolRequestParams extends Again {}
+export interface GetPromptRequestParams extends Again {}
+export interface ReadResourceRequestParams extends Again {}
+
+/** Somebody whom the transport knows; no two have one id. */
+export interface Principal { readonly id: string }
+export interface Lane { readonly principal?: Principal }
+
+interface Form { type: "object"; properties: object; required?: readonly string[] }
+/** What comes back from a form: its fields, when the user agreed. */
+export type Elicited<S> = { action: "accept"; content: FromSchema<S> } |
+  { action: "decline" | "cancel"; content?: undefined };
+export interface Ask {
+  <const S extends Form>(key: string, request: { method: "elicitation/create"; params:
+    { mode?: "form"; message: string; requestedSchema: S } }): Promise<Elicited<S>>;
+  (key: string, request: ElicitRequest): Promise<ElicitResult>;
+  (key: string, request: CreateMessageRequest): Promise<CreateMessageResult>;
+  (key: string, request: ListRootsRequest): Promise<ListRootsResult>;
+}
+export interface Context {
+  /** Asks the client; a key stands for one question. Throws -32021 for what it did not declare. */
+  readonly ask: Ask;
+  /** Does something in one round only; later rounds get its value, which must be JSON. */
+  readonly once: <T>(key: string, work: () => Awaitable<T>) => Promise<T>;
+  /** Whether the client has declared all this. */
+  readonly can: (needed: ClientCapabilities) => boolean;
+  /** Throws -32021 unless it has. */
+  readonly requires: (needed: ClientCapabilities) => void;
+  /** What the handler itself gave as requestState in the round before. */
+  readonly requestState: string | undefined;
+}
+export interface RoundTripsOptions {
+  compile: CompileSchema;
+  /** Secret of 32 characters or more, the same on all machines that share the work; random. */
+  key?: string;
+  /** Milliseconds that a client has to call again; 600,000. */
+  ttlMs?: number;
+  now?: () => number;
+  /** Characters that requestState may have; 65,536. */
+  maxState?: number;
+}
+
+/** Seals texts with AES-GCM; a seal is good for what it was bound to. */
+function sealer(secret: string) {
+  const bytes = (text: string) => new TextEncoder().encode(text);
+  let key: Promise<CryptoKey> | undefined;
+  const made = () => key ??= crypto.subtle.digest("SHA-256", bytes(secret)).then((raw) =>
+    crypto.subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt", "decrypt"]));
+  return {
+    async seal(text: string, bound: string): Promise<string> {
+      const iv = crypto.getRandomValues(new Uint8Array(12));
+      const how = { name: "AES-GCM", iv, additionalData: bytes(bound) };
+      const sealed = new Uint8Array(await crypto.subtle.encrypt(how, await made(), bytes(text)));
+      return base64(joinBytes([iv, sealed]));
+    },
+    /** Throws when the seal is not ours, or not for this. */
+    async open(sealed: string, bound: string): Promise<string> {
+      const whole = Uint8Array.from(atob(sealed), (char) => char.charCodeAt(0));
+      const how = { name: "AES-GCM", iv: whole.subarray(0, 12), additionalData: bytes(bound) };
+      return utf8.decode(await crypto.subtle.decrypt(how, await made(), whole.subarray(12)));
+    },
+  };
+}
+
+/** What a request carries from round to round, and what this round adds. */
+interface Round {
+  answers: Map<string, unknown>; // to questions of earlier rounds
+  offered: Map<string, unknown>; // answers to what was asked last, not looked at yet
+  kept: Map<string, Promise<unknown>>; // of `once`
+  asked: Map<string, InputRequest>; // in this round, to no avail yet
+  own: string | undefined; // the handler's own state
+}
+const newRound = (): Round => ({ answers: new Map(), offered: new Map(), kept: new Map(),
+  asked: new Map(), own: undefined });
+export const ROUND_METHODS: readonly string[] = ["tools/call", "prompts/get", "resources/read"];
+/** What requestState is good for: this method with these parameters, from the same caller. */
+function bindingOf({ request: { method, params = {} }, lane }: Context): string {
+  const { _meta, inputResponses, requestState, ...given } = params;
+  return canonicalJSON([method, lane.principal?.id ?? null, given]);
+}
+const capabilitiesOf = ({ request }: Context): unknown =>
+  isObject(request.params?._meta) ? request.params._meta[CLIENT_CAPABILITIES] : undefined;
+function demand(context: Context, needed: ClientCapabilities): void {
+  const requiredCapabilities = lacking(capabilitiesOf(context), needed);
+  if (requiredCapabilities === undefined) return;
+  // MUST: -32021 says what lacks (spec basic#meta)
+  throw new ProtocolError(MISSING_REQUIRED_CLIENT_CAPABILITY,
+    "This needs a capability that the client does not declare", { requiredCapabilities });
+}
+
+/** Puts what a round has found out into requestState, and finds it there again. */
+function stateBox({ key, ttlMs = 600_000, now = Date.now, maxState = 65_536 }: RoundTripsOptions) {
+  const { seal, open } = sealer(key ?? base64(crypto.getRandomValues(new Uint8Array(32))));
+  const refuse = (why: string) => new ProtocolError(INVALID_PARAMS, why);
+  return {
+    /** Finds in a request what earlier rounds have left. */
+    async read({ inputResponses = {}, requestState }: Params, context: Context): Promise<Round> {
+      if (!isObject(inputResponses)) throw refuse("inputResponses must be an object");
+      if (requestState === undefined) return newRound(); // nobody asked, so nothing is answered
+      if (typeof requestState !== "string" || requestState.length > maxState) {
+        throw refuse(`requestState must be a string of up to ${maxState} characters`);
+      }
+      // MUST: refuse foreign state (spec basic/patterns/mrtr#server-requirements-basic-workflow)
+      const text = await open(requestState, bindingOf(context)).catch(() => {
+        throw refuse("requestState was not made here, for this request and this caller");
+      });
+      const state = JSON.parse(text) as { until: number; asked: string[]; own?: string;
+        answers: [string, unknown][]; kept: [string, unknown][] }; // ours: the seal proves it
+      // SHOULD: state expires (spec basic/patterns/mrtr#server-requirements-basic-workflow)
+      if (state.until < now()) throw refuse("requestState has expired: begin again without it");
+      const keys = state.asked.filter((key) => Object.hasOwn(inputResponses, key));
+      return { ...newRound(), answers: new Map(state.answers), own: state.own,
+        offered: new Map(keys.map((key) => [key, inputResponses[key]])),
+        kept: new Map(state.kept.map(([key, value]) => [key, Promise.resolve(value)])) };
+    },
+    async write({ answers, kept }: Round, asked: string[], own: string | undefined,
+      context: Context): Promise<string> {
+      const done: [string, unknown][] = [];
+      for (const [key, value] of kept) {
+        await value.then((value) => done.push([key, value]), () => {}); // failed: done again
+      }
+      const state = await seal(JSON.stringify({ until: now() + ttlMs, asked, own,
+        answers: [...answers], kept: done }), bindingOf(context));
+      if (state.length <= maxState) return state;
+      throw new RangeError(`requestState would take ${state.length} of ${maxState} characters: ` +
+        "keep less in context.once");
+    },
+  };
+}
+
+function askerOf(context: Context, round: Round, compile: CompileSchema): Ask {
+  const { answers, offered, asked } = round;
+  const asking = async (key: string, request: InputRequest): Promise<unknown> => {
+    if (answers.has(key)) return answers.get(key);
+    const fault = inputFault(request);
+    if (fault !== undefined) throw new TypeError(`ask(${JSON.stringify(key)}): ${fault}`);
+    // MUST: only what is declared (spec basic/patterns/mrtr#server-requirements-basic-workflow)
+    demand(context, capabilityFor(request));
+    const answer = offered.get(key);
+    if (answer !== undefined && responseFault(request, answer, compile) === undefined) {
+      answers.set(key, answer);
+      return answer;
+    }
+    asked.set(key, request);
+    throw new ProtocolError(INTERNAL_ERROR, `${JSON.stringify(key)} is not answered yet`);
+  };
+  return ((key: string, request: InputRequest) => {
+    const answer = asking(key, request);
+    answer.catch(() => {}); // an ask that nobody awaits is asked all the same, and is no crash
+    return answer;
+  }) as Ask;
+}
+const keeperOf = ({ kept }: Round): Context["once"] => ((key: string, work: () => unknown) => {
+  const value = kept.get(key) ?? (async () => await work())();
+  value.catch(() => {}); // whoever awaits it hears of it
+  kept.set(key, value);
+  return value;
+}) as Context["once"];
+
+/** The requests of a round: those of ask(), and those that the handler gives itself. */
+function requestsOf(context: Context, { asked }: Round, given: Params): InputRequests {
+  const requests: InputRequests = { ...Object(given.inputRequests), ...Object.fromEntries(asked) };
+  for (const [key, request] of Object.entries(requests)) {
+    const fault = inputFault(request);
+    if (fault !== undefined) throw new TypeError(`input request ${JSON.stringify(key)}: ${fault}`);
+    demand(context, capabilityFor(request));
+  }
+  // MUST: at least one (spec basic/patterns/mrtr#server-requirements-basic-workflow)
+  if (Object.keys(requests).length > 0 || typeof given.requestState === "string") return requests;
+  throw new TypeError("input_required needs inputRequests or requestState");
+}
+
+/** Gives handlers context.ask and context.once. */
+export function roundTrips(options: RoundTripsOptions): Feature {
+  const box = stateBox(options);
+  const rounds = new WeakMap<Context, Round>();
+  const roundOf = (context: Context): Round => {
+    const round = rounds.get(context) ?? newRound();
+    rounds.set(context, round);
+    return round;
+  };
+  const inputRequired = async (context: Context, given: Params): Promise<Params> => {
+    const inputRequests = requestsOf(context, roundOf(context), given);
+    const asked = Object.keys(inputRequests);
+    const own = typeof given.requestState === "string" ? given.requestState : undefined;
+    return { resultType: "input_required", ...(asked.length > 0 && { inputRequests }),
+      requestState: await box.write(roundOf(context), asked, own, context) };
+  };
+  const settle = (method: string, context: Context, given: Params, failed?: { error: unknown }) => {
+    const asks = isObject(given) && given.resultType === "input_required";
+    const waits = (rounds.get(context)?.asked.size ?? 0) > 0;
+    const code = failed?.error instanceof ProtocolError ? failed.error.code : 0;
+    if (code === MISSING_REQUIRED_CLIENT_CAPABILITY || !asks && !waits) {
+      if (failed !== undefined) throw failed.error;
+      return given;
+    }
+    // MUST: no other method asks (spec basic/patterns/mrtr#supported-requests)
+    if (ROUND_METHODS.includes(method)) return inputRequired(context, asks ? given : {});
+    throw new TypeError(`${method} may not ask for input: only ${ROUND_METHODS.join(", ")} may`);
+  };
+  const wrap = (next: Handler, method: string): Handler => {
+    const run: Handler = (params, context) => {
+      let given: Params | Promise<Params>;
+      try {
+        given = next(params, context);
+      } catch (error) {
+        return settle(method, context, {}, { error });
+      }
+      return !(given instanceof Promise) ? settle(method, context, given)
+        : given.then((given) => settle(method, context, given),
+          (error: unknown) => settle(method, context, {}, { error }));
+    };
+    return (params, context) => {
+      const again = params.requestState !== undefined || params.inputResponses !== undefined;
+      if (!again || !ROUND_METHODS.includes(method)) return run(params, context);
+      return box.read(params, context).then((round) => {
+        rounds.set(context, round);
+        return run(params, context);
+      });
+    };
+  };
+  const declares = (context: Context) => (needed: ClientCapabilities) =>
+    lacking(capabilitiesOf(context), needed) === undefined;
+  // Getters, so that a handler may take its context apart: `({ a }, { ask })`.
+  return { methods: {}, wrap, context: {
+    get ask() { return askerOf(this as Context, roundOf(this as Context), options.compile); },
+    get once() { return keeperOf(roundOf(this as Context)); },
+    get can() { return declares(this as Context); },
+    get requires() { return (needed: ClientCapabilities) => demand(this as Context, needed); },
+    get requestState() { return rounds.get(this as Context)?.own; },
+  } };
+}
+// #endregion
+
+// #region 26. Subscriptions
+// uses messages errors-and-parsing versions-and-meta handlers a-first-call
+//   · spec basic/patterns/subscriptions
+//
+// A call that is answered last: subscriptions/listen stays open, and what the
+// client asked to hear of comes over it as notifications, under the id of the
+// request. A server has one source of changes, and each open call hears it.
+//
+//   → {"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{
+//     "notifications":{"toolsListChanged":true},"_meta":{..}}}
+//   ← {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged",
+//     "params":{"_meta":{"io.modelcontextprotocol/subscriptionId":1},
+//     "notifications":{"toolsListChanged":true}}}
+
+export const SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId";
+export interface SubscriptionFilter {
+  toolsListChanged?: boolean;
+  promptsListChanged?: boolean;
+  resourcesListChanged?: boolean;
+  resourceSubscriptions?: string[]; // URIs
+}
+export interface SubscriptionsListenRequestParams extends RequestParams {
+  notifications: SubscriptionFilter;
+}
+export interface SubscriptionsListenResult extends Result {
+  _meta: Result["_meta"] & { "io.modelcontextprotocol/subscriptionId": RequestId };
+}
+export interface SubscriptionsAcknowledgedNotificationParams {
+  notifications: SubscriptionFilter;
+  _meta?: { [key: string]: unknown };
+}
+export interface ResourceUpdatedNotificationParams {
+  uri: string;
+  _meta?: { [key: string]: unknown };
+}
+export interface Methods {
+  "subscriptions/listen":
+    { params: SubscriptionsListenRequestParams; result: SubscriptionsListenResult };
+}
+
+/** A change, by the field of the filter that asks for it; undefined: the source is closed. */
+export type Change = { kind: keyof SubscriptionFilter; uri?: string } | undefined;
+/** Where a server says that something of it has changed. */
+export interface ChangeSource {
+  tools(): void;
+  prompts(): void;
+  /** The list has changed. */
+  resources(): void;
+  /** The content of one has changed. */
+  updated(uri: string): void;
+  /** Hears of changes until the function that it gives is called. */
+  listen(hear: (change: Change) => void): () => void;
+  /** Ends every subscription in good order, now and from now on. */
+  close(): void;
+}
+export function changeSource(): ChangeSource {
+  const listeners = new Set<(change: Change) => void>();
+  let closed = false;
+  const tell = (change: Change) => [...listeners].forEach((hear) => hear(change));
+  return {
+    tools: () => tell({ kind: "toolsListChanged" }),
+    prompts: () => tell({ kind: "promptsListChanged" }),
+    resources: () => tell({ kind: "resourcesListChanged" }),
+    updated: (uri) => tell({ kind: "resourceSubscriptions", uri }),
+    listen(hear) {
+      if (closed) hear(undefined);
+      else listeners.add(hear);
+      return () => void listeners.delete(hear);
+    },
+    close() {
+      closed = true;
+      tell(undefined);
+      listeners.clear();
+    },
+  };
+}
+
+const NOTIFICATIONS: Readonly<Record<keyof SubscriptionFilter, string>> = {
+  toolsListChanged: "notifications/tools/list_changed",
+  promptsListChanged: "notifications/prompts/list_changed",
+  resourcesListChanged: "notifications/resources/list_changed",
+  resourceSubscriptions: "notifications/resources/updated",
+};
+const LISTENING: Readonly<Record<keyof SubscriptionFilter, ServerCapabilities>> = {
+  toolsListChanged: { tools: { listChanged: true } },
+  promptsListChanged: { prompts: { listChanged: true } },
+  resourcesListChanged: { resources: { listChanged: true } },
+  resourceSubscriptions: { resources: { subscribe: true } },
+};
+/** The part of a filter that is honoured. Throws ProtocolError when it is no filter. */
+function agreed(wanted: unknown, honoured: readonly (keyof SubscriptionFilter)[]):
+  SubscriptionFilter {
+  const filter = isObject(wanted) ? wanted : { toolsListChanged: "absent" };
+  for (const kind of Object.keys(NOTIFICATIONS)) {
+    const value = filter[kind];
+    const fine = kind !== "resourceSubscriptions" ? typeof value === "boolean"
+      : Array.isArray(value) && value.every((uri) => typeof uri === "string");
+    if (value !== undefined && !fine) {
+      throw new ProtocolError(INVALID_PARAMS, `notifications.${kind} is missing or wrong`);
+    }
+  }
+  const kept = honoured.filter((kind) => filter[kind] !== undefined && filter[kind] !== false);
+  return Object.fromEntries(kept.map((kind) => [kind, filter[kind]]));
+}
+/** Whether a change is one that a filter asks for; of a resource also of what it holds. */
+function concerns(filter: SubscriptionFilter, { kind, uri = "" }: NonNullable<Change>): boolean {
+  if (kind !== "resourceSubscriptions") return filter[kind] === true;
+  return filter.resourceSubscriptions?.some((one) =>
+    uri === one || uri.startsWith(one.endsWith("/") ? one : `${one}/`)) ?? false;
+}
+
+/** Lets clients listen to a source. What is honoured is advertised, and nothing else is. */
+export function subscriptions(source: ChangeSource,
+  honoured: readonly (keyof SubscriptionFilter)[]): Feature {
+  const listen: Handler = ({ notifications }, { request, lane }) => {
+    const filter = agreed(notifications, honoured);
+    const _meta = { [SUBSCRIPTION_ID]: request.id };
+    return new Promise((resolve, reject) => {
+      const say = async (method: string, params: Params) => {
+        try {
+          await lane.notify({ jsonrpc: "2.0", method, params: { _meta, ...params } });
+        } catch (error) { // this reader is too far behind; the others read on
+          stop();
+          reject(error);
+        }
+      };
+      const end = () => {
+        stop();
+        resolve({ _meta });
+      };
+      let stop = () => {};
+      // MUST: acknowledged before all else (spec basic/patterns/subscriptions#acknowledgment)
+      void say("notifications/subscriptions/acknowledged", { notifications: filter });
+      stop = source.listen((change) => {
+        // SHOULD: a graceful end is a result (spec basic/patterns/subscriptions#graceful-closure)
+        if (change === undefined) return end();
+        if (!concerns(filter, change)) return;
+        void say(NOTIFICATIONS[change.kind], change.uri === undefined ? {} : { uri: change.uri });
+      });
+      if (lane.signal.aborted) end();
+      lane.signal.addEventListener("abort", end);
+    });
+  };
+  const capabilities: ServerCapabilities = {};
+  for (const { tools, prompts, resources } of honoured.map((kind) => LISTENING[kind])) {
+    if (tools !== undefined) capabilities.tools = tools;
+    if (prompts !== undefined) capabilities.prompts = prompts;
+    if (resources) capabilities.resources = { ...capabilities.resources, ...resources };
+  }
+  return { capabilities, methods: { "subscriptions/listen": listen } };
+}
+// #endregion
+
+// #region 27. Rate limits
+// uses errors-and-parsing handlers results · spec server/tools#security-considerations
+//
+// A wrapper around handlers that stops a caller who calls too often. Each has a
+// bucket of calls, filled again as time goes by. A model reads it in a result.
+//
+//   rateLimit({ calls: 60, perMs: 60_000 })
+
+export interface RateLimitOptions {
+  /** Calls that a caller may make at once, and again in each span of perMs milliseconds. */
+  calls: number;
+  perMs: number;
+  now?: () => number;
+  /** Methods that count; all. */
+  count?: readonly string[];
+}
+/** Refuses what comes too often: an isError result for tools, else error 429 with retryAfterMs. */
+export function rateLimit({ calls, perMs, now = Date.now, count }: RateLimitOptions): Feature {
+  const buckets = new Map<string, { left: number; at: number }>(); // by caller
+  const wait = (caller: string): number => {
+    const time = now();
+    const { left: before, at } = buckets.get(caller) ?? { left: calls, at: time };
+    const left = Math.min(calls, before + (time - at) * calls / perMs);
+    const [oldest] = buckets.size > 10_000 ? buckets.keys() : [];
+    if (oldest !== undefined) buckets.delete(oldest);
+    buckets.delete(caller); // and last in the order
+    buckets.set(caller, { left: left < 1 ? left : left - 1, at: time });
+    return left < 1 ? Math.ceil((1 - left) * perMs / calls) : 0;
+  };
+  const wrap = (next: Handler, method: string): Handler => (params, context) => {
+    const counts = count === undefined || count.includes(method);
+    const retryAfterMs = counts ? wait(context.lane.principal?.id ?? "") : 0;
+    if (retryAfterMs === 0) return next(params, context);
+    const why = `Too many calls: try again in ${Math.ceil(retryAfterMs / 1000)} s`;
+    if (method === "tools/call") return toolError(why);
+    throw new ProtocolError(429, why, { retryAfterMs });
+  };
+  return { methods: {}, wrap };
+}
+// #endregion
+
+// #region 28. Assemble
 // uses messages versions-and-meta handlers a-first-call texts-and-lanes
 //   · spec server/discover
 //
@@ -2329,7 +3554,7 @@ export function assemble(info: Implementation, features: readonly Feature[],
 
 // ---- Part IV: what clients do ----------------------------------------------
 
-// #region 20. Client
+// #region 29. Client
 // uses messages errors-and-parsing versions-and-meta handlers a-first-call texts-and-lanes
 //   · spec basic/patterns/cancellation#timeouts
 //
@@ -2344,15 +3569,27 @@ export function assemble(info: Implementation, features: readonly Feature[],
 //     "data":{..}}}
 //   → {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"_meta":{..}}}
 
+/** A call that gave something else than a complete result. */
+export interface Incomplete {
+  method: string;
+  params: Params;
+  signal: AbortSignal | undefined;
+  /** Makes the call again, with more params and a time limit of its own. */
+  again(more: Params): Promise<Result>;
+}
+/** Gets from one result to the next, until it is complete. */
+export type ResultResolver = (result: Result, call: Incomplete) => Promise<Result>;
 export interface ClientOptions {
   info?: Implementation;
   capabilities?: ClientCapabilities;
-  /** Milliseconds for one call, counted anew at each progress notification; 60,000. */
+  /** Milliseconds for one request, counted anew at each progress notification; 60,000. */
   timeoutMs?: number;
-  /** Milliseconds for one call in any case; 600,000. */
+  /** Milliseconds for one request in any case; 600,000. */
   maxTimeoutMs?: number;
   /** Revisions we speak, the best first. */
   versions?: readonly string[];
+  /** What to do about results of a type that is not "complete". */
+  resultTypes?: Readonly<Record<string, ResultResolver>>;
   /** Gets what is wrong with a server but stops nothing. */
   warn?: (text: string) => void;
 }
@@ -2388,9 +3625,10 @@ function callLane({ signal, timeoutMs, onProgress, onNotification }: CallOptions
     `No answer within ${after} ms, and the call was cancelled`));
   const cancel = () => controller.abort(signal && abortReason(signal));
   let over = false;
-  let clock = setTimeout(expire(ms), ms);
-  const limit = Math.max(ms, defaults.maxTimeoutMs);
-  const last = setTimeout(expire(limit), limit);
+  const alarm = (after: number) =>
+    after === Infinity ? undefined : setTimeout(expire(after), after);
+  let clock = alarm(ms);
+  const last = alarm(Math.max(ms, defaults.maxTimeoutMs));
   signal?.addEventListener("abort", cancel);
   const notify = (notification: JSONRPCNotification) => {
     if (over) return undefined;
@@ -2399,7 +3637,7 @@ function callLane({ signal, timeoutMs, onProgress, onNotification }: CallOptions
       if (token === undefined || params?.progressToken !== token) return undefined; // not ours
       // SHOULD: there is a limit whatever the progress (spec basic/patterns/cancellation#timeouts)
       clearTimeout(clock);
-      clock = setTimeout(expire(ms), ms);
+      clock = alarm(ms);
       onProgress?.(params as unknown as Progress); // for display: unchecked
     }
     return onNotification?.(notification);
@@ -2418,6 +3656,18 @@ function callLane({ signal, timeoutMs, onProgress, onNotification }: CallOptions
   return { lane, done, ended };
 }
 
+/** An entry without the icons that a client must not fetch. */
+export function safeIcons(entry: Params, warn: (text: string) => void): Params {
+  if (entry.icons === undefined) return entry;
+  const icons = [entry.icons].flat().filter((icon) => {
+    const src = isObject(icon) ? icon.src : undefined;
+    // MUST: https or data, nothing else (spec basic#icons)
+    const safe = typeof src === "string" && /^(?:https:\/\/|data:image\/)/i.test(src);
+    if (!safe) warn(`An icon of ${entry.name} is left out, it is not https or data: ${src}`);
+    return safe;
+  });
+  return { ...entry, icons };
+}
 /** Reads lists to their end, which it does not take for granted. */
 export function pager(call: Client["call"], warn: (text: string) => void): Client["list"] {
   return async (method, key, options) => {
@@ -2436,7 +3686,7 @@ export function pager(call: Client["call"], warn: (text: string) => void): Clien
         throw new TransportError("result", `${method} gave no array "${key}"`);
       }
       for (const entry of part) {
-        if (isObject(entry) && typeof entry.name === "string") entries.push(entry);
+        if (isObject(entry) && typeof entry.name === "string") entries.push(safeIcons(entry, warn));
         else warn(`${method} has a malformed entry, left out: ${JSON.stringify(entry)}`);
       }
       // MUST: "" goes on (spec server/utilities/pagination#implementation-guidelines)
@@ -2450,7 +3700,7 @@ export function pager(call: Client["call"], warn: (text: string) => void): Clien
 export function connect(exchange: Exchange, options: ClientOptions = {}): Client {
   const { info = { name: "mcp-raw", version: "0.1.0" }, capabilities = {} } = options;
   const { timeoutMs = 60_000, maxTimeoutMs = 600_000, versions = MODERN_VERSIONS } = options;
-  const { warn = () => {} } = options;
+  const { warn = () => {}, resultTypes = {} } = options;
   const meta: RequestMetaObject = { [PROTOCOL_VERSION]: versions[0] ?? "",
     "io.modelcontextprotocol/clientInfo": info, [CLIENT_CAPABILITIES]: capabilities };
   const send = caller(exchange, meta);
@@ -2463,8 +3713,9 @@ export function connect(exchange: Exchange, options: ClientOptions = {}): Client
     const { supported } = error.data;
     return versions.find((one) => one !== written && supported.includes(one));
   }
-  const call: Client["call"] = async (method, params, options = {}) => {
-    if (!isObject(params)) throw new TypeError(`the params of ${method} must be an object`);
+  /** One request and its result, of whatever type. */
+  async function request<M extends keyof Methods>(method: M, params: ParamsOf<M>,
+    options: CallOptions): Promise<Methods[M]["result"]> {
     const progressToken = options.onProgress && `p${++tokens}`;
     const { lane, done, ended } = callLane(options, { timeoutMs, maxTimeoutMs }, progressToken);
     const _meta = { ...params._meta, ...(progressToken !== undefined && { progressToken }) };
@@ -2478,21 +3729,33 @@ export function connect(exchange: Exchange, options: ClientOptions = {}): Client
       return ask();
     });
     try {
-      const result = await Promise.race([answered, ended]); // even if the exchange is deaf
-      // MUST: an absent resultType is "complete", an unknown one invalid (spec basic#resulttype)
-      if ((result.resultType ?? "complete") === "complete") return result;
-      throw new TransportError("result", `${method} gave a result of the unknown type ` +
-        JSON.stringify(result.resultType));
+      return await Promise.race([answered, ended]); // even if the exchange is deaf
     } finally {
       done();
     }
+  }
+  const call: Client["call"] = async (method, params, options = {}) => {
+    if (!isObject(params)) throw new TypeError(`the params of ${method} must be an object`);
+    let result: Result = await request(method, params, options);
+    const again = (more: Params) => request(method, { ...params, ...more }, options);
+    // MUST: an absent resultType is "complete", an unknown one invalid (spec basic#resulttype)
+    while ((result.resultType ?? "complete") !== "complete") {
+      const { resultType } = result;
+      const resolve = Object.hasOwn(resultTypes, resultType) ? resultTypes[resultType] : undefined;
+      if (resolve === undefined) {
+        throw new TransportError("result", `${method} gave a result of the unknown type ` +
+          JSON.stringify(resultType));
+      }
+      result = await resolve(result, { method, params, signal: options.signal, again });
+    }
+    return result as Methods[typeof method]["result"]; // the peer's word for it
   };
   const list = pager(call, warn);
   return { call, list, version: () => meta[PROTOCOL_VERSION] };
 }
 // #endregion
 
-// #region 21. Checked results
+// #region 30. Checked results
 // uses messages texts-and-lanes types-from-schemas tools client
 //   · spec server/tools#output-schema
 //
@@ -2538,12 +3801,333 @@ export function checkResults(client: Client, compile: CompileSchema,
 }
 // #endregion
 
+// #region 31. Answering
+// uses messages texts-and-lanes types-from-schemas lists input-requests round-trips client
+//   · spec basic/patterns/mrtr#client-requirements-basic-workflow
+//
+// A server that needs something says so in its result. The client gets it from
+// the user, the model or the project, and makes the call again: a new request
+// with a new id, which carries the answers and, unread, the server's state.
+//
+//   ← {"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required",
+//     "inputRequests":{"where":{"method":"roots/list"}},"requestState":"..",
+//     "_meta":{..}}}
+//   → {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"find",
+//     "inputResponses":{"where":{"roots":[{"uri":"file:///home/project"}]}},
+//     "requestState":"..","_meta":{..}}}
+
+/** What is asked, under which key of which call. */
+export interface Asked { key: string; method: string; signal: AbortSignal | undefined }
+/** Who answers; what is not here is not declared. Say to the user which server asks. */
+export interface Answers {
+  /** Lets the user see, change and refuse a form. Defaults are filled in for fields left out. */
+  form?(params: ElicitRequestFormParams, asked: Asked): Awaitable<ElicitResult>;
+  /** Shows the whole URL, and opens it only when the user agrees: accept, decline or cancel. */
+  url?(params: ElicitRequestURLParams, asked: Asked): Awaitable<ElicitResult>;
+  /** Has a model write a message, if the user lets it. @deprecated since 2026-07-28 */
+  sample?(params: CreateMessageRequestParams, asked: Asked): Awaitable<CreateMessageResult>;
+  /** Whether `sample` takes tools. */
+  sampleTools?: boolean;
+  /** The folders of the project. @deprecated since 2026-07-28 */
+  roots?: readonly Root[] | (() => Awaitable<readonly Root[]>);
+}
+export interface AnsweringOptions {
+  /** Checks forms before they are sent. */
+  compile?: CompileSchema;
+  warn?: (text: string) => void;
+  /** Times that one call may ask; 10. */
+  maxRounds?: number;
+}
+
+/** What a form holds where the user gave nothing. */
+function withDefaults({ requestedSchema }: ElicitRequestFormParams, result: ElicitResult) {
+  if (result.action !== "accept") return { action: result.action };
+  const defaults = Object.entries(requestedSchema.properties)
+    .filter(([, field]) => field.default !== undefined).map(([name, field]) =>
+      [name, field.default]);
+  return { ...result, content: { ...Object.fromEntries(defaults), ...result.content } };
+}
+/** Gets the answer to one request. */
+async function answerOne(request: InputRequest, asked: Asked, answers: Answers):
+  Promise<InputResponse | undefined> {
+  if (request.method === "roots/list") {
+    const { roots } = answers;
+    return roots && { roots: [...await (typeof roots === "function" ? roots() : roots)] };
+  }
+  if (request.method === "sampling/createMessage") return answers.sample?.(request.params, asked);
+  const { params } = request;
+  if (params.mode === "url") return answers.url?.(params, asked);
+  const given = await answers.form?.(params, asked);
+  return given && withDefaults(params, given);
+}
+
+/** Answers the requests of a round, all at once. Throws TransportError "result" when one is bad. */
+export async function answerAll(requests: unknown, asked: Omit<Asked, "key">, answers: Answers,
+  { compile = () => () => undefined }: AnsweringOptions = {}): Promise<InputResponses> {
+  const wrong = (code: string, key: string, why: string) => new TransportError(code,
+    `The input request ${JSON.stringify(key)} of ${asked.method}: ${why}`);
+  if (!isObject(requests)) throw wrong("result", "", "inputRequests must be an object");
+  const answered = Object.entries(requests).map(async ([key, request]) => {
+    const fault = inputFault(request);
+    if (fault !== undefined) throw wrong("result", key, fault);
+    const fine = request as InputRequest; // inputFault has looked
+    const answer = await answerOne(fine, { ...asked, key }, answers);
+    if (answer === undefined) throw wrong("result", key, "it asks for what was not declared");
+    const mistake = responseFault(fine, answer, compile);
+    if (mistake !== undefined) throw wrong("usage", key, `the answer does not fit: ${mistake}`);
+    return [key, answer] as const;
+  });
+  return Object.fromEntries(await Promise.all(answered));
+}
+
+/** Options for connect(): what the client can be asked, and how it answers. */
+export function answering(answers: Answers, options: AnsweringOptions = {}):
+  Required<Pick<ClientOptions, "capabilities" | "resultTypes">> {
+  const { form, url, sample, sampleTools, roots } = answers;
+  const { maxRounds = 10 } = options;
+  const resolve: ResultResolver = async (first, { method, signal, again }) => {
+    let result = first;
+    for (let round = 1; result.resultType === "input_required"; round++) {
+      const { inputRequests, requestState } = result;
+      const stated = typeof requestState === "string";
+      // MUST: only these may ask (spec basic/patterns/mrtr#supported-requests)
+      const why = !ROUND_METHODS.includes(method) ? "this method may not"
+        : round > maxRounds ? `more than ${maxRounds} times`
+        : inputRequests === undefined && !stated ? "and does not say for what" : undefined;
+      if (why !== undefined) {
+        throw new TransportError("result", `${method} asks for input: ${why}`);
+      }
+      const given = inputRequests === undefined ? {}
+        : { inputResponses: await answerAll(inputRequests, { method, signal }, answers, options) };
+      if (signal?.aborted) throw abortReason(signal);
+      // MUST: state is echoed (spec basic/patterns/mrtr#client-requirements-basic-workflow)
+      result = await again({ ...given, ...(stated && { requestState }) });
+    }
+    return result;
+  };
+  return {
+    resultTypes: { input_required: resolve },
+    capabilities: {
+      ...((form ?? url) && { elicitation: { ...(form && { form: {} }), ...(url && { url: {} }) } }),
+      ...(sample && { sampling: sampleTools ? { tools: {} } : {} }),
+      ...(roots && { roots: {} }),
+    },
+  };
+}
+// #endregion
+
+// #region 32. Caching
+// uses messages versions-and-meta handlers results · spec server/utilities/caching
+//
+// Lists and resources say how long they may be kept. This stands in front of an
+// Exchange and answers from what it kept, until the time is over or the server
+// says, on a subscription that passes by, that something has changed.
+//
+//   → {"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{..}}}
+//   ← {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","tools":[],
+//     "ttlMs":300000,"cacheScope":"public","_meta":{..}}}
+
+const CACHEABLE = ["server/discover", "tools/list", "prompts/list", "resources/list",
+  "resources/templates/list", "resources/read"];
+const LISTS_OF: Readonly<Record<string, readonly string[]>> = {
+  "notifications/tools/list_changed": ["tools/list"],
+  "notifications/prompts/list_changed": ["prompts/list"],
+  "notifications/resources/list_changed": ["resources/list", "resources/templates/list"],
+};
+interface Kept { method: string; uri: unknown; until: number; text: string }
+export interface CacheStore {
+  get(key: string): Kept | undefined;
+  set(key: string, kept: Kept): void;
+  /** Forgets what is no longer true. */
+  drop(stale: (kept: Kept) => boolean): void;
+}
+/** Keeps up to so many bytes, 16 MiB; what was used longest ago goes first. */
+export function cacheStore({ maxBytes = 16 * 1024 * 1024 }: { maxBytes?: number } = {}):
+  CacheStore {
+  const kept = new Map<string, Kept>();
+  let size = 0;
+  const weigh = (key: string, { text }: Kept) => 2 * (key.length + text.length);
+  const remove = (key: string) => {
+    const found = kept.get(key);
+    if (found !== undefined) size -= weigh(key, found);
+    kept.delete(key);
+  };
+  return {
+    get(key) {
+      const found = kept.get(key);
+      if (found !== undefined) kept.delete(key);
+      if (found !== undefined) kept.set(key, found); // the youngest again
+      return found;
+    },
+    set(key, entry) {
+      remove(key);
+      kept.set(key, entry);
+      size += weigh(key, entry);
+      for (const oldest of kept.keys()) {
+        if (size <= maxBytes) return;
+        remove(oldest);
+      }
+    },
+    drop(stale) {
+      for (const [key, entry] of kept) if (stale(entry)) remove(key);
+    },
+  };
+}
+export interface CachingOptions {
+  /** Whose results these are: another token, another caller. */
+  principal?: () => string | undefined;
+  /** May be shared by clients of one server: private results are kept apart. */
+  store?: CacheStore;
+  now?: () => number;
+}
+
+/** An Exchange that remembers. */
+export function cached(exchange: Exchange, options: CachingOptions = {}): Exchange {
+  const { principal = () => undefined, store = cacheStore(), now = Date.now } = options;
+  let changes = 0; // what was asked for before the last of them is not kept
+  const forget = (stale: (kept: Kept) => boolean) => {
+    changes++;
+    store.drop(stale);
+  };
+  const hear = ({ method, params = {} }: JSONRPCNotification) => {
+    const lists = LISTS_OF[method];
+    if (lists !== undefined) forget((kept) => lists.includes(kept.method));
+    const { uri } = params;
+    if (method !== "notifications/resources/updated") return;
+    forget((kept) => kept.method === "resources/read" && kept.uri === uri);
+  };
+  /** One key for whoever is logged in, one for everybody. */
+  const keysOf = ({ method, params = {} }: JSONRPCRequest) => {
+    const { _meta, ...given } = params;
+    const meta = isObject(_meta) ? _meta : {};
+    const asked = [method, given, meta[PROTOCOL_VERSION], meta[CLIENT_CAPABILITIES]];
+    return { public: canonicalJSON(asked), private: canonicalJSON([principal() ?? null, asked]) };
+  };
+  return async (request, lane) => {
+    const { id, method, params = {} } = request;
+    const listens = method === "subscriptions/listen";
+    // MUST: no results of rounds (spec server/utilities/caching#cache-key)
+    const plain = params.inputResponses === undefined && params.requestState === undefined;
+    if (!plain || !CACHEABLE.includes(method)) {
+      return exchange(request, !listens ? lane : Object.create(lane, {
+        signal: { get: () => lane.signal }, // it may be made when it is asked for
+        notify: { value(notification: JSONRPCNotification) {
+          hear(notification);
+          return lane.notify(notification);
+        } } }));
+    }
+    const keys = keysOf(request);
+    const found = [keys.private, keys.public].map(store.get).find((kept) =>
+      kept !== undefined && now() < kept.until);
+    if (found !== undefined) return { jsonrpc: "2.0", id, result: JSON.parse(found.text) };
+    const before = changes;
+    const response = await exchange(request, lane);
+    // SHOULD: a failed cursor ends all (spec server/utilities/caching#interaction-with-pagination)
+    if ("error" in response && params.cursor !== undefined) {
+      forget((kept) => kept.method === method);
+    }
+    if ("error" in response || before !== changes) return response;
+    const { resultType = "complete", ttlMs, cacheScope } = response.result;
+    if (resultType !== "complete" || typeof ttlMs !== "number" || ttlMs <= 0) return response;
+    store.set(cacheScope === "public" ? keys.public : keys.private, { method, uri: params.uri,
+      until: now() + ttlMs, text: JSON.stringify(response.result) });
+    return response;
+  };
+}
+// #endregion
+
+// #region 33. Subscribing
+// uses messages texts-and-lanes subscriptions client
+//   · spec basic/patterns/subscriptions#cancellation
+//
+// A subscription lives as long as its connection. When that is lost, what
+// changed meanwhile went unheard: so this listens again, after a pause that
+// grows, and says that there was a gap. A server that ends it does so with a
+// result, and that is the end.
+//
+//   → {"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{
+//     "notifications":{"resourceSubscriptions":["note:1"]},"_meta":{..}}}
+//   ← {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged",
+//     "params":{"_meta":{"io.modelcontextprotocol/subscriptionId":1},
+//     "notifications":{"resourceSubscriptions":["note:1"]}}}
+//   ← {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{
+//     "_meta":{"io.modelcontextprotocol/subscriptionId":1},"uri":"note:1"}}
+
+export interface SubscribeOptions {
+  /** Gets each change, as it came. */
+  onChange(notification: JSONRPCNotification): void;
+  /** The connection is lost: changes may have been missed. It is tried again. */
+  onLost?: (error: TransportError) => void;
+  /** Ends the subscription. */
+  signal?: AbortSignal;
+  /** Milliseconds before the first new try, doubled with each up to 30 times that; 1,000. */
+  retryMs?: number;
+  warn?: (text: string) => void;
+}
+export interface Subscription {
+  /** What the server agreed to tell. */
+  acknowledged: Promise<SubscriptionFilter>;
+  /** Resolves when the server or the signal has ended it; rejects when the server refuses. */
+  closed: Promise<void>;
+}
+
+/** A pause; its promise resolves early when the signal aborts. */
+export const pause = (ms: number, signal?: AbortSignal): Promise<void> => new Promise((resolve) => {
+  const wake = () => {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", wake);
+    resolve();
+  };
+  const timer = setTimeout(wake, signal?.aborted ? 0 : ms);
+  signal?.addEventListener("abort", wake);
+});
+
+const FINAL = ["result", "usage", "authorization"]; // trying again would not help
+/** Listens, and goes on listening. */
+export function subscribe(client: Client, filter: SubscriptionFilter, options: SubscribeOptions):
+  Subscription {
+  const { onChange, onLost = () => {}, signal, retryMs = 1000, warn = () => {} } = options;
+  let agree = (_: SubscriptionFilter) => {};
+  const acknowledged = new Promise<SubscriptionFilter>((resolve) => (agree = resolve));
+  let tries = 0;
+  const onNotification = (notification: JSONRPCNotification) => {
+    tries = 0;
+    const { method, params } = notification;
+    if (method !== "notifications/subscriptions/acknowledged") return onChange(notification);
+    const honoured = isObject(params?.notifications) ? params.notifications : {};
+    const refused = Object.keys(filter).filter((kind) => !(kind in honoured));
+    // SHOULD: look what was agreed (spec basic/patterns/subscriptions#acknowledgment)
+    if (refused.length > 0) warn(`The server will not tell of ${refused.join(", ")}`);
+    agree(honoured);
+  };
+  const run = async () => {
+    while (!signal?.aborted) {
+      try {
+        await client.call("subscriptions/listen", { notifications: filter },
+          { timeoutMs: Infinity, onNotification, ...(signal && { signal }) });
+        return;
+      } catch (error) {
+        if (signal?.aborted) return;
+        const lost = error instanceof TransportError && !FINAL.includes(error.code);
+        if (!lost || error.code === "closed" && tries >= 5) throw error; // nobody opens it again
+        onLost(error);
+        // Up to a half less, so that not all come back at once.
+        await pause(retryMs * Math.min(30, 2 ** tries++) * (1 - Math.random() / 2), signal);
+      }
+    }
+  };
+  const closed = run();
+  closed.catch(() => {}); // for whoever asks
+  return { acknowledged, closed };
+}
+// #endregion
+
 // Built by now: a client for any server on any transport.
 // Shown by examples/04-client.ts.
 
 // ---- Part VII: borrowed ground --------------------------------------------
 
-// #region 22. JSON Schema
+// #region 34. JSON Schema
 // uses nothing
 //
 // Tool arguments come from a language model and schemas from strangers, so a
@@ -3024,7 +4608,7 @@ export function compileSchema(
 }
 // #endregion
 
-// #region 23. Patterns
+// #region 35. Patterns
 // uses nothing
 //
 // A backtracking engine tries every way through a text: `^(a+)+$` and forty
@@ -3151,7 +4735,7 @@ export function boundedPattern(
 }
 // #endregion
 
-// #region 24. Formats
+// #region 36. Formats
 // uses nothing
 //
 // `format: "email"` is a remark in JSON Schema until somebody makes it a check,
@@ -3302,8 +4886,8 @@ export const formats: Readonly<Record<string, (value: string) => boolean>> = Obj
 });
 // #endregion
 
-// #region 25. Node, Bun, Deno
-// uses handlers texts-and-lanes channel-server stdio http-requests http-server
+// #region 37. Node, Bun, Deno
+// uses handlers texts-and-lanes stdio http-requests http-server
 //   · spec basic/transports/stdio
 //
 // The web's own shapes stop short of sockets and processes; here are the few
@@ -3539,13 +5123,14 @@ async function listenOnNode(listener: ReturnType<typeof nodeListener>, port: num
 }
 
 /** Serves stdio until stdin ends, then ends the process: a timer of a tool must not keep it. */
-export async function serveProcess(exchange: Exchange, options: ServeOptions = {}): Promise<void> {
+export async function serveProcess(exchange: Exchange, options: ServeLinesOptions = {}):
+  Promise<void> {
   await serveLines(exchange, stdioPipe(), options);
   runtime<Process>("process")?.exit(0);
 }
 // #endregion
 
-// #region 26. Child processes
+// #region 38. Child processes
 // uses handlers texts-and-lanes stdio node-bun-deno · spec basic/transports/stdio#shutdown
 //
 // A client on stdio owns its server: it starts the process, keeps its stderr
@@ -3755,7 +5340,7 @@ export async function keepRunning(start: () => Promise<Connection>,
 }
 // #endregion
 
-// #region 27. The front door
+// #region 39. The front door
 // uses everything
 //
 // All of the above, put together for people who just want a server or a client.
@@ -3768,13 +5353,22 @@ export async function keepRunning(start: () => Promise<Connection>,
 
 export interface ServerOptions<S extends readonly unknown[] = []>
   extends Implementation, AssembleOptions, Omit<ToolsOptions, "compile" | "report"> {
-  /** Tools; the argument types of a handler follow from its schema. */
-  tools?: { [I in keyof S]: ToolDefinition<S[I]> };
+  /** Tools, or what gives them; the argument types of a handler follow from its schema. */
+  tools?: { [I in keyof S]: ToolDefinition<S[I]> } | (() => readonly ToolDefinition[]);
+  resources?: Listing<ResourceDefinition>;
+  templates?: readonly TemplateDefinition[];
+  prompts?: Listing<PromptDefinition>;
+  /** Where changes are told; one is made when none is given. */
+  changes?: ChangeSource;
+  /** The secret that seals requestState: the same for all that share the work. */
+  stateKey?: string;
   /** Whatever else the server offers. */
   features?: readonly Feature[];
   http?: Omit<HttpOptions, "mirrors" | "notifications" | "report">;
 }
 export interface Server extends Assembly {
+  /** Tell of changes here, and those who listen hear of them. */
+  changes: ChangeSource;
   /** What was said of HTTP in the options. */
   http: HttpOptions;
   /** For workers and frameworks: answers a web Request to the endpoint. */
@@ -3786,17 +5380,46 @@ export interface Server extends Assembly {
   listen(port: number, options?: ListenOptions): Promise<Listening>;
 }
 
-/** A server of tools and other features, on every transport. */
+const compile: CompileSchema = (schema) => compileSchema(schema, { patterns: boundedPattern });
+
+/** The features that the options of server() ask for. */
+function offered<S extends readonly unknown[]>(options: ServerOptions<S>, changes: ChangeSource,
+  report: (error: unknown) => void): Feature[] {
+  const { resources: files, templates = [], prompts: texts, list, visible, maskErrors } = options;
+  // Arguments are checked against the schema, whatever the types say.
+  const definitions = options.tools as Parameters<typeof tools>[0] | undefined;
+  const lists = list && { list };
+  const features = [progress(), logging(), roundTrips({ compile,
+    ...(options.stateKey !== undefined && { key: options.stateKey }) })];
+  const kinds: (keyof SubscriptionFilter)[] = [];
+  if (definitions !== undefined) {
+    kinds.push("toolsListChanged");
+    features.push(tools(definitions, { compile, report, ...lists,
+      ...(visible && { visible }), ...(maskErrors && { maskErrors }) }));
+  }
+  if (files !== undefined || templates.length > 0) {
+    kinds.push("resourcesListChanged", "resourceSubscriptions");
+    features.push(resources(files ?? [], { templates, ...lists }));
+  }
+  if (texts !== undefined) {
+    kinds.push("promptsListChanged");
+    features.push(prompts(texts, { ...lists }));
+  }
+  if (texts !== undefined || templates.length > 0) {
+    features.push(completions({ prompts: texts ?? [], templates }));
+  }
+  if (kinds.length > 0) features.push(subscriptions(changes, kinds));
+  return features;
+}
+
+/** A server of tools, resources, prompts and other features, on every transport. */
 export function server<const S extends readonly unknown[] = []>(
   options: ServerOptions<S>): Server {
-  const { tools: definitions, features = [], instructions, wrappers, http = {}, visible, maskErrors,
+  const { tools, resources, templates, prompts, list, visible, maskErrors, stateKey, features = [],
+    changes = changeSource(), instructions, wrappers, http = {},
     report = (error: unknown) => console.error(error), ...info } = options;
-  const offered = definitions === undefined ? [] : [tools(
-    definitions as unknown as readonly ToolDefinition[], // arguments are checked against the schema
-    { compile: (schema) => compileSchema(schema, { patterns: boundedPattern }),
-      report: (error) => report(error, "tools/call"),
-      ...(visible && { visible }), ...(maskErrors && { maskErrors }) })];
-  const assembly = assemble(info, [...offered, ...features],
+  const own = offered(options, changes, (error) => report(error, "tools/call"));
+  const assembly = assemble(info, [...own, ...features],
     { report, ...(wrappers && { wrappers }), ...(instructions !== undefined && { instructions }) });
   const { exchange, mirrors, notifications } = assembly;
   const settings = { notifications, report: (error: unknown) => report(error, "") };
@@ -3804,15 +5427,22 @@ export function server<const S extends readonly unknown[] = []>(
     serveHttp(exchange, { ...more, ...http, ...settings, mirrors });
   return {
     ...assembly,
+    changes,
     http,
     handle: handler(),
     fetch: webHandler(handler(), runtime("Deno") === undefined),
-    stdio: () => serveProcess(exchange, settings),
-    listen(port, listening = {}) {
+    stdio: () => serveProcess(exchange, { ...settings, ending: changes.close }),
+    async listen(port, listening = {}) {
       const { host = "127.0.0.1" } = listening;
       const loopbackOnly = /^(127\.|localhost$|::1$)/.test(host);
       const open = new Set<OpenLane>();
-      return listen(handler({ loopbackOnly, open }), port, { ...listening, open });
+      const { url, close } =
+        await listen(handler({ loopbackOnly, open }), port, { ...listening, open });
+      return { url, async close() {
+        changes.close();
+        await pause(0); // subscriptions end with a result
+        await close();
+      } };
     },
   };
 }
@@ -3820,6 +5450,10 @@ export function server<const S extends readonly unknown[] = []>(
 export interface OpenOptions extends ClientOptions, SpawnOptions, HttpClientOptions,
   Pick<ConnectLinesOptions, "onLine"> {
   restart?: RestartOptions;
+  /** Who answers when the server needs something. */
+  answers?: Answers;
+  /** Keep lists and resources as long as the server says. */
+  cache?: boolean;
   /** Hold tools to their outputSchema, which may cost a tools/list. */
   check?: boolean;
 }
@@ -3835,8 +5469,9 @@ export async function open(target: string | readonly string[], options: OpenOpti
   const connection: Connection = typeof target === "string"
     ? { exchange: connectHttp(target, options), closed: new Promise(() => {}), async close() {} }
     : options.restart === undefined ? await start() : await keepRunning(start, options.restart);
-  const client = connect(connection.exchange, options);
-  const compile: CompileSchema = (schema) => compileSchema(schema, { patterns: boundedPattern });
+  const exchange = options.cache ? cached(connection.exchange) : connection.exchange;
+  const client = connect(exchange,
+    { ...options, ...(options.answers && answering(options.answers, { compile, warn })) });
   return { client: options.check ? checkResults(client, compile, warn) : client, connection };
 }
 // #endregion
@@ -3846,7 +5481,7 @@ export async function open(target: string | readonly string[], options: OpenOpti
 
 // ---- cut here when you copy the file ---------------------------------------
 
-// #region 28. The demo server
+// #region 40. The demo server
 // uses messages texts-and-lanes results the-front-door · spec server/tools
 //
 // Something to talk to: tools that work, that fail, that take their time. It
@@ -3922,7 +5557,7 @@ export function demoServer({ note = () => {}, report = () => {} }: DemoOptions =
 }
 // #endregion
 
-// #region 29. The wire log
+// #region 41. The wire log
 // uses messages errors-and-parsing texts-and-lanes server-sent-events · spec basic#messages
 //
 // What crosses the wire, for people: each message under a line that says what
@@ -4145,7 +5780,7 @@ export function wireLog({ columns = 100, color = false }: WireLogOptions = {}):
 }
 // #endregion
 
-// #region 30. Wire taps
+// #region 42. Wire taps
 // uses stdio http-requests http-client the-wire-log · spec basic/transports
 //
 // Where the log gets its entries from: functions that stand in the way of a
@@ -4267,7 +5902,7 @@ export function watchPipe(tap: WireTap, { readable, write }: Pipe): Pipe {
 }
 // #endregion
 
-// #region 31. Arguments
+// #region 43. Arguments
 // uses errors-and-parsing texts-and-lanes stdio the-wire-log
 //
 // What was typed, taken apart; and what went wrong, in one sentence that names
@@ -4413,7 +6048,7 @@ export function failureOf(error: unknown): { code: number; sentence: string } {
 }
 // #endregion
 
-// #region 32. Calling a server
+// #region 44. Calling a server
 // uses everything
 //
 // The command `call`, its first half: reach a server and call one of its tools.
@@ -4577,7 +6212,7 @@ async function callTool([name = "", ...words]: string[], client: AnyClient, stag
 }
 // #endregion
 
-// #region 33. Looking around
+// #region 45. Looking around
 // uses everything
 //
 // The command `call`, its second half: a walk over all that a server says of
@@ -4630,7 +6265,7 @@ async function walk(client: AnyClient, { io, args }: Stage): Promise<number> {
   };
   for (const [capability, method, key] of LISTS.filter(([name]) => name in capabilities)) {
     try {
-      found[key] = await client.list(method, key);
+      found[key] = await client.list(method, key) as Entry[];
     } catch (error) {
       const { code, sentence } = failureOf(error);
       blame(code, `${capability} are advertised, but ${method} failed. ${sentence}`);
@@ -4750,7 +6385,7 @@ async function callCommand(stage: Stage): Promise<number> {
 }
 // #endregion
 
-// #region 34. Command line
+// #region 46. Command line
 // uses everything
 //
 // What stands around the protocol when this file is run as a program: the

@@ -3,7 +3,8 @@ import { server, text } from "../mcp-raw.ts";
 const app = server({ name: "hello", version: "1.0.0", tools: [{
   name: "add", description: "Add two numbers",
   inputSchema: {
-    type: "object", properties: { a: { type: "number" }, b: { type: "number" } }, required: ["a", "b"],
+    type: "object", properties: { a: { type: "number" }, b: { type: "number" } },
+    required: ["a", "b"],
   },
   handler: ({ a, b }) => text(`${a + b}`),
 }] });

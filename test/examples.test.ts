@@ -2,34 +2,48 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 const folder = fileURLToPath(new URL("../examples/", import.meta.url));
+/** Lines of an example; those named are one idea that takes more. */
+const MAX_LINES = 40;
+const LONGER: Readonly<Record<string, number>> = { "05-files.ts": 55, "09-agent.ts": 55 };
 
 /** Standard output of an example that ends by itself, with nothing on its input. */
 function outputOf(file: string): Promise<string> {
   const child = spawn(process.execPath, [...process.execArgv, folder + file], {
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", "pipe"],
   });
-  let text = "";
+  let [text, errors] = ["", ""];
   child.stdout.setEncoding("utf8").on("data", (chunk) => (text += chunk));
+  child.stderr.setEncoding("utf8").on("data", (chunk) => (errors += chunk));
   return new Promise((resolve, reject) => {
-    child.on("close", (code) =>
-      code === 0 ? resolve(text) : reject(new Error(`${file} ended with exit code ${code}`)),
-    );
+    child.on("close", (code) => code === 0 && errors === "" ? resolve(text)
+      : reject(new Error(`${file} ended with exit code ${code}: ${errors}`)));
   });
 }
 
 const files = readdirSync(folder).filter((file) => file.endsWith(".ts"));
-assert.ok(files.length > 0, "there are examples");
+assert.ok(files.length >= 10, "there are examples");
 
-for (const file of files) {
-  const source = readFileSync(folder + file, "utf8");
-  test(`examples/${file} says what you will learn and prints what it says it prints`, async () => {
-    assert.match(source, /^\/\/ You will learn: /);
-    assert.ok(source.trimEnd().split("\n").length <= 40, "an example fits 40 lines");
-    const promised = [...source.matchAll(/^ *\/\/ prints: (.*)$/gm)].map(([, line]) => `${line}\n`);
-    assert.equal(await outputOf(file), promised.join(""));
+describe("Examples", { concurrency: 2 }, () => {
+  for (const file of files) {
+    const source = readFileSync(folder + file, "utf8");
+    test(`examples/${file} says what you will learn and prints what it says it prints`, async () => {
+      assert.match(source, /^\/\/ You will learn: /);
+      const lines = source.trimEnd().split("\n");
+      assert.ok(lines.length <= (LONGER[file] ?? MAX_LINES), `${lines.length} lines`);
+      assert.deepEqual(lines.filter((line) => line.length > 100), [], "100 columns");
+      assert.deepEqual(source.match(/(?<=from ")(?!node:|\.\.\/mcp-raw\.ts")[^"]*/g), null,
+        "nothing but Node and mcp-raw.ts is imported");
+      const promised = [...source.matchAll(/^ *\/\/ prints: (.*)$/gm)].map(([, line]) => `${line}\n`);
+      assert.equal(await outputOf(file), promised.join(""));
+    });
+  }
+
+  test("the examples are numbered, each number once", () => {
+    assert.deepEqual(files.map((file) => Number(/^(\d\d)-[a-z-]+\.ts$/.exec(file)?.[1])),
+      files.map((_, index) => index + 1));
   });
-}
+});

@@ -1012,7 +1012,7 @@ describe("The front door", () => {
     const response = await hello().fetch(post("server/discover"));
     assert.deepEqual(await response.json(), { jsonrpc: "2.0", id: 1,
       result: { resultType: "complete",
-      supportedVersions: ["2026-07-28"], capabilities: { tools: {} }, instructions: "Add.",
+      supportedVersions: ["2026-07-28"], capabilities: { logging: {}, tools: { listChanged: true } }, instructions: "Add.",
       ttlMs: 3_600_000, cacheScope: "public", _meta: SERVER } });
   });
 

@@ -28,19 +28,27 @@ export function contentsOf(book: Book): string[] {
   });
 }
 
-// 1, 2, 3, 7 -> "1-3 7"
+// 1, 2, 3, 7 -> "1-3 7"; without those that the others use themselves
 function numbersOf(book: Book, { uses, part }: Chapter): string {
   if (uses === "everything") return "all above";
   const used = book.chapters.filter((one) => uses.includes(one.slug));
   const essence = used.filter((one) => one.part === "I" && part !== "I");
+  const theirs = new Set(used.flatMap((one) => one.uses === "everything" ? [] : reach(book, one)));
   const runs: [number, number][] = [];
-  for (const { number } of used.filter((one) => !essence.includes(one))) {
+  for (const { number, slug } of used.filter((one) => !essence.includes(one))) {
     const run = runs.at(-1);
+    if (part !== "I" && theirs.has(slug)) continue;
     if (run && run[1] === number - 1) run[1] = number;
     else runs.push([number, number]);
   }
   const rest = runs.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`));
   return rest.join(" ") || (essence.length > 0 ? "I" : "-");
+}
+/** The chapters that a chapter uses, and those that they use. */
+function reach(book: Book, { uses }: Chapter): string[] {
+  if (uses === "everything") return [];
+  const used = book.chapters.filter((one) => uses.includes(one.slug));
+  return used.flatMap((one) => [one.slug, ...reach(book, one)]);
 }
 
 /** The source with its contents up to date. */

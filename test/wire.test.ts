@@ -71,6 +71,8 @@ function chaptersOf(source: string): Chapter[] {
 }
 
 const INFO = { "io.modelcontextprotocol/serverInfo": { name: "mcp-raw", version: "0.1.0" } };
+const CAPABLE = ["chapter round-trips", "chapter answering"]; // whose clients can be asked
+let lastState = ""; // what ".." stands for in a request that is made again
 const META = { "io.modelcontextprotocol/protocolVersion": "2026-07-28",
   "io.modelcontextprotocol/clientInfo": { name: "reader", version: "1" },
     "io.modelcontextprotocol/clientCapabilities": {} };
@@ -85,6 +87,7 @@ const map = (value: any, each: (inner: any, key: string) => unknown): unknown =>
 
 /** A message to send: {..} stands for the usual _meta, or for the params of some call. */
 function spoken(shown: any, key = "", method = shown?.method): any {
+  if (key === "requestState" && shown === "..") return lastState;
   if (typeof shown !== "object" || shown === null) return shown;
   if (!isAny(shown)) return map(shown, (inner, name) => spoken(inner, name, method));
   const call = method === "tools/call" ? { name: "add", arguments: { a: 2, b: 3 } } : {};
@@ -116,7 +119,48 @@ const bare = (feature: mcp.Feature) => mcp.dispatch({ name: "mcp-raw", version: 
 const SMALLER: Record<string, mcp.Exchange> = {
   "chapter a-first-call": bare(mcp.discover({})),
   "chapter resources": bare(mcp.resources([])),
+  ...moderns(),
 };
+/** The servers of the chapters that come after Resources, where the file has them. */
+function moderns(): Record<string, mcp.Exchange> {
+  if (mcp.server === undefined || mcp.subscribe === undefined) return {};
+  const shows = (options: object) =>
+    mcp.server({ name: "mcp-raw", version: "0.1.0", report: () => {}, ...options });
+  const changes = mcp.changeSource();
+  const handler = () => mcp.text("done");
+  const asking = (key: string, request: mcp.ListRootsRequest | mcp.ElicitRequest) =>
+    async (_: unknown, { ask }: mcp.Context) => {
+      await ask(key, request as mcp.ListRootsRequest);
+      return mcp.text("done");
+    };
+  const form = { method: "elicitation/create", params: { message: "Who are you?",
+    requestedSchema: { type: "object", properties: { name: { type: "string" } } } } } as const;
+  const asks = shows({ tools: [
+    { name: "greet", handler: asking("who", form as unknown as mcp.ElicitRequest) },
+    { name: "find", handler: asking("where", { method: "roots/list" }) }] }).exchange;
+  const prompts = shows({ prompts: [{ name: "review", arguments: [{ name: "language" }],
+    complete: { language: ["go", "rust"] },
+    get: ({ language }: { language: string }) => `Review this ${language} code` }] }).exchange;
+  const heard = shows({ resources: [{ uri: "note:1", name: "note", read: () => "" }], changes });
+  return {
+    "chapter lists": shows({ tools: [{ name: "add", handler }, { name: "sum", handler }] }).exchange,
+    "chapter completion": prompts,
+    "chapter prompts": prompts,
+    "chapter progress-logging": shows({ tools: [{ name: "count",
+      inputSchema: { type: "object" }, handler(_: unknown, { progress, log }: mcp.Context) {
+        void progress(1, 1);
+        void log("info", "counted");
+        return mcp.text("done");
+      } }] }).exchange,
+    "chapter round-trips": asks,
+    "chapter answering": asks,
+    "chapter caching": shows({ tools: [] }).exchange,
+    "chapter subscribing": (request, lane) => {
+      setTimeout(() => changes.updated("note:1"));
+      return heard.exchange(request, lane);
+    },
+  };
+}
 /** A server that has something to say before it answers. */
 const talker = mcp.server({ name: "mcp-raw", version: "0.1.0", tools: [{
   name: "steps", async handler(_, { lane }) {
@@ -133,6 +177,8 @@ const UNSAID: Record<string, string> = {
     '{"io.modelcontextprotocol/protocolVersion":"2030-01-01"}}}',
   "chapter http-server": '{"jsonrpc":"2.0","id":1,"method":"tools/call",' +
     '"params":{"name":"steps","_meta":{..}}}',
+  "chapter answering": '{"jsonrpc":"2.0","id":1,"method":"tools/call",' +
+    '"params":{"name":"find","_meta":{..}}}',
   "chapter http-client": '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{..}}}',
 };
 
@@ -159,9 +205,15 @@ async function replayLines(sent: Item[], shown: Item[], slug: string): Promise<v
     sent = [readItem(0, "→", [text])];
   }
   const messages = sent.map(({ kind, text }) => kind === "cut" ? undefined : spoken(parse(text)));
+  for (const message of CAPABLE.includes(slug) ? messages : []) {
+    const _meta = { ...META, "io.modelcontextprotocol/clientCapabilities":
+      { elicitation: {}, roots: {} } };
+    message.params = { ...message.params, _meta };
+  }
   const lines = sent.map(({ text }, at) => messages[at] === undefined ? text
     : JSON.stringify(messages[at]));
   const came = await exchangeLines(lines, shown.length, slug);
+  lastState = came.at(-1)?.result?.requestState ?? "";
   if (shown.length > 0) {
     assert.equal(came.length, shown.length,
       `${came.length} messages came back: ${JSON.stringify(came)}`);
