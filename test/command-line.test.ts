@@ -398,7 +398,7 @@ describe("call", async () => {
 
   test("without a tool walks over all that the server says of itself", async () => {
     assert.deepEqual(await run(["call", other.url]), { code: 0, stderr: "", stdout: [
-      "odd 2", "  speaks        2026-07-28", "  offers        logging, tools", "tools (2)",
+      "odd 2", "  speaks        2026-07-28", "  offers        tools", "tools (2)",
       "  shout()                            Says it", "  count(n: integer, to?: any value)", "",
     ].join("\n") });
   });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import {
-  checkResults, compileSchema, connect, type Exchange, type JSONRPCRequest, type Result,
+  answering, checkResults, compileSchema, connect, type Exchange, type JSONRPCRequest, type Result,
 } from "../mcp-raw.ts";
 
 const X = { type: "object", properties: { x: { type: "string" } }, required: ["x"], additionalProperties: false };
@@ -57,6 +57,20 @@ describe("Checked results (spec server/tools#output-schema)", () => {
     assert.deepEqual((await call("t")).content, []);
     assert.match(warnings.join(), /The outputSchema of t is unusable: .*my-dialect/);
     await assert.rejects(call("u"), { code: "result" });
+  });
+
+  test("a request for input is no result: only what the call comes to is held to the schema " +
+    "(spec basic/patterns/mrtr#inputrequiredresult)", async () => {
+    for (const [x, fine] of [["a", true], [1, false]] as const) {
+      const exchange: Exchange = async ({ id, method, params = {} }) => ({ jsonrpc: "2.0", id,
+        result: (method === "tools/list" ? { tools: [tool("t", X)] }
+          : params["requestState"] === "s" ? { content: [], structuredContent: { x } }
+          : { resultType: "input_required", requestState: "s" }) as Result });
+      const call = checkResults(connect(exchange, answering({})), compileSchema)
+        .call("tools/call", { name: "t" });
+      if (fine) assert.deepEqual((await call).structuredContent, { x });
+      else await assert.rejects(call, { code: "result", message: /broke its outputSchema/ });
+    }
   });
 
   test("the list is asked for once, not with every call (engineering)", async () => {

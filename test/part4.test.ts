@@ -282,6 +282,44 @@ describe("Client: waiting", () => {
     assert.equal(seen.code, "timeout");
   });
 
+  test("PRG-04: progress sets the clock back up to a limit, at which the call is cancelled " +
+    "(spec basic/patterns/cancellation#timeouts)", async () => {
+    for (const [maxTimeoutMs, end] of [[100, 100], [300, 300], [100_000, undefined]] as const) {
+      clock();
+      const sent: JSONRPCRequest[] = [];
+      const channel = connectChannel((text) => void sent.push(JSON.parse(text) as JSONRPCRequest));
+      const seen = outcome(connect(channel.exchange, { timeoutMs: 100, maxTimeoutMs }).call(
+        "tools/call", CALL, { onProgress() {} }));
+      await turn();
+      const { id, params } = sent[0] as JSONRPCRequest;
+      const token = JSON.stringify((params?._meta as Record<string, unknown>)["progressToken"]);
+      for (let time = 50; time <= 1000; time += 50) {
+        mock.timers.tick(50);
+        await channel.receive('{"jsonrpc":"2.0","method":"notifications/progress",' +
+          `"params":{"progressToken":${token},"progress":${time}}}`);
+        await turn();
+        assert.equal(seen.ended, end !== undefined && time >= end, `${time} of ${maxTimeoutMs}`);
+      }
+      assert.deepEqual(sent.slice(1).map(({ method, params: told }) =>
+        [method, told?.["requestId"]]), end === undefined ? []
+        : [["notifications/cancelled", id]]);
+      channel.close(new TransportError("closed", "over"));
+      await turn();
+      mock.timers.reset();
+    }
+  });
+
+  test("a time limit of Infinity is none (spec basic/patterns/cancellation#timeouts)", async () => {
+    const controller = new AbortController();
+    const seen = outcome(clientOf(silent, { timeoutMs: 1, maxTimeoutMs: 1 }).client.call(
+      "tools/call", CALL, { timeoutMs: Infinity, signal: controller.signal }));
+    await ms(30);
+    assert.equal(seen.ended, false);
+    controller.abort();
+    await turn();
+    assert.equal(seen.code, "cancelled");
+  });
+
   test("a call ends at its time though the other side of the exchange takes no notice " +
     "(spec basic/patterns/cancellation#timeouts)", async () => {
     const { client } = clientOf(never, { timeoutMs: 30, maxTimeoutMs: 30 });
@@ -377,6 +415,22 @@ describe("Client: progress", () => {
     for (const { id } of sent) await channel.receive(JSON.stringify(resultOf(id)));
     await Promise.all(calls);
     assert.deepEqual(heard, ["b1", "a2", "b3"]);
+  });
+
+  test("PRG-01: progress that comes after the answer is nobody's, and the channel goes on " +
+    "(spec basic/patterns/progress#behavior-requirements)", async () => {
+    const stray: unknown[] = [];
+    const channel = connectChannel(() => {}, { other: (message) => void stray.push(message) });
+    const on = lane();
+    const call = channel.exchange(request("tools/call", CALL, 0), on);
+    const late = '{"jsonrpc":"2.0","method":"notifications/progress",' +
+      '"params":{"progressToken":0,"progress":1}}';
+    await channel.receive('{"jsonrpc":"2.0","id":0,"result":{"resultType":"complete"}}');
+    await channel.receive(late);
+    assert.deepEqual([await call, on.said, stray], [resultOf(0), [], [JSON.parse(late)]]);
+    const next = channel.exchange(request("tools/call", CALL, 1), on);
+    await channel.receive('{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete"}}');
+    assert.deepEqual(await next, resultOf(1));
   });
 
   test("a listener that throws fails its own call, and harms neither the channel nor another " +
@@ -589,5 +643,4 @@ describe("Client and server together", () => {
 // CAN-01, LIF-03, LIF-04, LIF-05, LIF-06, LIF-14 belong to the handshake of earlier revisions
 // LIF-08, LIF-15, LIF-21, LIF-24: part2-http.test.ts and part3.test.ts
 // LIF-18, LIF-19 belong to a client of both eras
-// LIF-28, LIF-30, LIF-31 belong to multi round-trip requests; until then input_required is an
-//   unknown resultType (LIF-23)
+// LIF-28, LIF-30, LIF-31: part4-answering.test.ts

@@ -153,6 +153,7 @@ export interface Running {
   /** What the server has written so far. */
   stderr(): string;
   stdout(): string;
+  signal(name: NodeJS.Signals): void;
   stop(): void;
 }
 
@@ -185,7 +186,14 @@ export async function serving(
       `no server at port ${port}: ${command} ${args(port).join(" ")}\n${stderr()}${stdout()}`,
     );
   }
-  return { url: `http://127.0.0.1:${port}/mcp`, port, stderr, stdout, stop: () => endGroup(child) };
+  return {
+    url: `http://127.0.0.1:${port}/mcp`,
+    port,
+    stderr,
+    stdout,
+    signal: (name) => void child.kill(name),
+    stop: () => endGroup(child),
+  };
 }
 
 export async function freePort(): Promise<number> {
@@ -206,6 +214,33 @@ function answers(port: number): Promise<boolean> {
     });
     socket.once("error", () => setTimeout(resolve, 40, false));
   });
+}
+
+export interface Launched {
+  stdout(): string;
+  stderr(): string;
+  signal(name: NodeJS.Signals): void;
+  /** Its exit code, when it has ended. */
+  readonly ended: Promise<number | null>;
+}
+/** Starts a command that is watched while it runs. */
+export function launch(
+  command: string,
+  args: readonly string[],
+  options: RunOptions = {},
+): Launched {
+  const child = start(command, args, options);
+  running.add(child);
+  child.stdin?.end();
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once("error", reject).once("close", resolve);
+  });
+  ended.then(
+    () => running.delete(child),
+    () => {},
+  );
+  const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
+  return { stdout, stderr, signal: (name) => void child.kill(name), ended };
 }
 
 /** Waits until a condition holds; throws with what it saw when it does not in time. */
