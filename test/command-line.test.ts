@@ -398,7 +398,7 @@ describe("call", async () => {
 
   test("without a tool walks over all that the server says of itself", async () => {
     assert.deepEqual(await run(["call", other.url]), { code: 0, stderr: "", stdout: [
-      "odd 2", "  speaks        2026-07-28", "  offers        tools", "tools (2)",
+      "odd 2", "  speaks        2026-07-28", "  offers        logging, tools", "tools (2)",
       "  shout()                            Says it", "  count(n: integer, to?: any value)", "",
     ].join("\n") });
   });
@@ -487,7 +487,7 @@ describe("call and servers that offer more, or less", () => {
     "ends with the worst code", async () => {
     assert.deepEqual(await run(["call", at.url]), { code: 6,
       stdout: ["A server without a name", "  speaks        2026-07-28",
-        "  offers        logging, tools, resources, prompts",
+        "  offers        tools, resources, prompts",
         "  instructions  Be\\nkind", "tools (1)", "  bare()", "resources (1)", "  file:///a  The a",
         "resourceTemplates (1)", "  file:///{x}", ""].join("\n"),
       stderr: "mcp-raw: prompts are advertised, but prompts/list failed. The server refused: " +
