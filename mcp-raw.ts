@@ -21,29 +21,29 @@
 // A chapter names only what stands above it: the end of each is a safe stop.
 //
 // Contents: number, title, line, chapters it uses (and theirs) beyond Part I
-//  1 Messages             53 -           24 Input requests     2820 18
-//  2 Errors and parsing   87 1           25 Round trips        3037 21-22 24
-//  3 Versions and _meta  151 1-2         26 Subscriptions      3305 I
-//  4 Handlers            196 1-3         27 Rate limits        3458 16
-//  5 A first call        253 1-4         28 Assemble           3499 6
-//  6 Texts and lanes     305 I           29 Client             3557 6
-//  7 Channel server      494 6           30 Checked results    3758 18 29
-//  8 Channel client      663 7           31 Answering          3804 25 29
-//  9 stdio               820 8           32 Caching            3919 16
-// 10 Server-sent events 1058 6           33 Subscribing        4039 26 29
-// 11 Mirrored headers   1171 6           34 JSON Schema        4130 -
-// 12 HTTP requests      1327 11          35 Patterns           4611 -
-// 13 HTTP server        1475 10 12       36 Formats            4738 -
-// 14 HTTP client        1729 10-11       37 Node, Bun, Deno    4889 9 13
-// 15 Types from schemas 1890 -           38 Child processes    5133 37
-// 16 Results            1984 I           39 The front door     5343 all above
-// 17 Lists              2065 I           40 The demo server    5484 6 16 39
-// 18 Tools              2125 11 15-17    41 The wire log       5560 10
-// 19 Completion         2311 17          42 Wire taps          5783 9 12 14 41
-// 20 URI templates      2393 -           43 Arguments          5905 9 41
-// 21 Resources          2542 16 19-20    44 Calling a server   6051 all above
-// 22 Prompts            2651 16 19       45 Looking around     6215 all above
-// 23 Progress, logging  2722 I           46 Command line       6388 all above
+//  1 Messages             53 -           24 Input requests     2851 18
+//  2 Errors and parsing   87 1           25 Round trips        3071 21-22 24
+//  3 Versions and _meta  151 1-2         26 Subscriptions      3339 I
+//  4 Handlers            196 1-3         27 Rate limits        3492 16
+//  5 A first call        253 1-4         28 Assemble           3533 6
+//  6 Texts and lanes     305 I           29 Client             3591 6
+//  7 Channel server      494 6           30 Checked results    3794 18 29
+//  8 Channel client      663 7           31 Answering          3840 25 29
+//  9 stdio               828 8           32 Caching            3974 16
+// 10 Server-sent events 1066 6           33 Subscribing        4096 26 29
+// 11 Mirrored headers   1179 6           34 JSON Schema        4197 -
+// 12 HTTP requests      1335 11          35 Patterns           4678 -
+// 13 HTTP server        1483 10 12       36 Formats            4805 -
+// 14 HTTP client        1737 10-11       37 Node, Bun, Deno    4956 9 13
+// 15 Types from schemas 1898 -           38 Child processes    5200 37
+// 16 Results            1992 I           39 The front door     5410 all above
+// 17 Lists              2073 I           40 The demo server    5551 6 16 39
+// 18 Tools              2146 11 15-17    41 The wire log       5627 10
+// 19 Completion         2333 17          42 Wire taps          5850 9 12 14 41
+// 20 URI templates      2415 -           43 Arguments          5972 9 41
+// 21 Resources          2567 16 19-20    44 Calling a server   6118 all above
+// 22 Prompts            2681 16 19       45 Looking around     6282 all above
+// 23 Progress, logging  2753 I           46 Command line       6455 all above
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -691,6 +691,10 @@ function ownerOf({ method, params = {} }: JSONRPCNotification, calls: Map<Reques
   const meta = isObject(params._meta) ? params._meta : {};
   const subscription = meta["io.modelcontextprotocol/subscriptionId"];
   if (isRequestId(subscription)) return calls.get(subscription);
+  if (method === "notifications/cancelled" && isRequestId(params.requestId)) {
+    const call = calls.get(params.requestId); // a server may cancel nothing else
+    return call?.request.method === LISTEN ? call : undefined;
+  }
   const token = method === "notifications/progress" ? params.progressToken : undefined;
   const logs = method === "notifications/message";
   // A log line names no call, so the oldest that asked for logs gets it.
@@ -759,6 +763,10 @@ export function pendingCalls(): PendingCalls {
       const call = "method" in message ? ownerOf(message, calls)
         : message.id === undefined ? undefined : calls.get(message.id);
       if (call === undefined) return false;
+      if ("method" in message && message.method === "notifications/cancelled") {
+        call.settle(new TransportError("closed", "the server ended the subscription"));
+        return true;
+      }
       if ("method" in message) return tell(call, message);
       call.settle(message);
       return true;
@@ -2096,13 +2104,15 @@ export interface ListOptions {
 }
 interface Listed { name: string; uri?: string; uriTemplate?: string }
 const identityOf = ({ name, uri, uriTemplate }: Listed) => uriTemplate ?? uri ?? name;
-const cursorOf = (entry: Listed) => btoa(encodeURIComponent(identityOf(entry)));
+// btoa() takes Latin-1 alone, and JSON can write all else in it.
+const cursorOf = (entry: Listed) => btoa(JSON.stringify(identityOf(entry)).replace(/[^ -~]/g,
+  (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`));
 
 /** Where a cursor goes on. Throws ProtocolError for one that was never given. */
 function positionOf(cursor: unknown, entries: readonly Listed[]): number {
   if (cursor === undefined || cursor === null) return 0;
   try {
-    const identity = decodeURIComponent(atob(String(cursor)));
+    const identity: unknown = JSON.parse(atob(String(cursor)));
     const at = entries.findIndex((entry) => identityOf(entry) === identity);
     if (typeof cursor === "string" && at !== -1) return at + 1;
   } catch {
@@ -2111,14 +2121,25 @@ function positionOf(cursor: unknown, entries: readonly Listed[]): number {
   // SHOULD: -32602 for a wrong cursor (spec server/utilities/pagination#error-handling)
   throw new ProtocolError(INVALID_PARAMS, "Invalid cursor");
 }
-/** One page of a list, under a key. */
-export function listPage(key: string, entries: readonly Listed[], { cursor }: Params,
-  { pageSize = 1000, ttlMs = 300_000, cacheScope = "public" }: ListOptions = {}): Params {
-  const from = positionOf(cursor, entries);
-  const page = entries.slice(from, from + pageSize);
-  const last = page.at(-1);
-  const more = last !== undefined && from + pageSize < entries.length;
-  return { [key]: page, ...(more && { nextCursor: cursorOf(last) }), ttlMs, cacheScope };
+/** Throws a RangeError for a number that is not whole, or below the least. */
+export function wholeNumber(what: string, value: number, least: number): number {
+  if (Number.isSafeInteger(value) && value >= least) return value;
+  throw new RangeError(`${what} must be a whole number from ${least}, not ${value}`);
+}
+/** Gives pages of a list, under a key: (entries, params) -> result. Throws a RangeError. */
+export function pagesOf(key: string, options: ListOptions = {}):
+  (entries: readonly Listed[], params: Params) => Params {
+  const { cacheScope = "public" } = options;
+  const pageSize = wholeNumber("pageSize", options.pageSize ?? 1000, 1);
+  // MUST: 0 or more (spec server/utilities/caching#time-to-live-ttl-field)
+  const ttlMs = wholeNumber("ttlMs", options.ttlMs ?? 300_000, 0);
+  return (entries, { cursor }) => {
+    const from = positionOf(cursor, entries);
+    const page = entries.slice(from, from + pageSize);
+    const last = page.at(-1);
+    const more = last !== undefined && from + pageSize < entries.length;
+    return { [key]: page, ...(more && { nextCursor: cursorOf(last) }), ttlMs, cacheScope };
+  };
 }
 // #endregion
 
@@ -2266,11 +2287,12 @@ function toolRegistry(definitions: Definitions, { compile, report = () => {} }: 
 export function tools(definitions: Definitions, options: ToolsOptions): Feature {
   const { visible = () => true, report = () => {} } = options;
   const registry = toolRegistry(definitions, options);
+  // What one caller sees is nobody else's.
+  const pages = pagesOf("tools", options.visible === undefined ? options.list
+    : { ...options.list, ttlMs: 0, cacheScope: "private" });
   const listed: Handler = (params, context) => {
     const all = [...registry().values()].map(({ wire }) => wire);
-    const own = { ...options.list, ttlMs: 0, cacheScope: "private" } as const;
-    return options.visible === undefined ? listPage("tools", all, params, options.list)
-      : listPage("tools", all.filter((wire) => visible(wire, context)), params, own);
+    return pages(all.filter((wire) => visible(wire, context)), params);
   };
 
   const failed = (error: unknown, { lane }: Context): Record<string, unknown> => {
@@ -2417,10 +2439,12 @@ const OPERATORS: Readonly<Record<string, readonly [first: string, sep: string]>>
   "": ["", ","], "+": ["", ","], "#": ["#", ","], ".": [".", "."], "/": ["/", "/"],
   ";": [";", ";"], "?": ["?", "&"], "&": ["&", "&"],
 };
+const VARIABLE =
+  /^((?:\w|%[\da-f]{2})(?:\.?(?:\w|%[\da-f]{2}))*)(?:(\*)|:([1-9]\d{0,3}))?$/i;
 function readExpression(text: string): Expression {
   const [, operator = "", list = ""] = /^([+#./;?&]?)(.+)$/.exec(text) ?? [];
   const vars = list.split(",").map((spec): Variable => {
-    const [, name, star, prefix] = /^([\w.%]+)(?:(\*)|:([1-9]\d{0,3}))?$/.exec(spec) ?? [];
+    const [, name, star, prefix] = VARIABLE.exec(spec) ?? [];
     if (name === undefined) throw new TypeError(`"{${text}}" is no expression of a URI template`);
     return { name, explode: star !== undefined, prefix: prefix ? Number(prefix) : undefined };
   });
@@ -2442,6 +2466,7 @@ function expandVariable({ name, explode, prefix }: Variable, value: UriValue,
   if (typeof value !== "object") {
     return label(encode([...String(value)].slice(0, prefix).join("")), name);
   }
+  if (prefix !== undefined) throw new TypeError(`{${name}:${prefix}} takes a text, no list`);
   if (Object.keys(value).length === 0) return undefined;
   if (!Array.isArray(value)) {
     const pairs = Object.entries(value).map((pair) => pair.map(encode));
@@ -2479,9 +2504,9 @@ function readBack(text: string, { first, sep, named, free, vars }: Expression,
     const solid = free || named || sep === "/" || !piece.includes("/");
     if (variable === undefined || !solid) return false;
     const before = found.get(variable.name);
-    if (before !== undefined && !variable.explode) return false;
-    found.set(variable.name, variable.explode ? [before ?? [], value].flat() : value);
-    return true;
+    if (Array.isArray(before)) before.push(value);
+    else found.set(variable.name, variable.explode ? [value] : value);
+    return before === undefined || variable.explode;
   });
 }
 
@@ -2606,6 +2631,11 @@ export function resources(definitions: Listing<ResourceDefinition>,
   const { templates = [], ttlMs = 0, cacheScope = "private", list } = options;
   const patterns = templates.map((template) =>
     ({ template, pattern: uriTemplate(template.uriTemplate) }));
+  if (new Set(templates.map((template) => template.uriTemplate)).size < templates.length) {
+    throw new TypeError("two templates are the same");
+  }
+  wholeNumber("ttlMs", ttlMs, 0);
+  const [pages, templatePages] = [pagesOf("resources", list), pagesOf("resourceTemplates", list)];
   const index = (all: readonly ResourceDefinition[]) => {
     const byURI = new Map(all.map((definition) => [definition.uri, definition]));
     if (byURI.size < all.length) throw new TypeError("two resources have one URI");
@@ -2640,10 +2670,10 @@ export function resources(definitions: Listing<ResourceDefinition>,
   };
   return { capabilities: { resources: {} }, methods: {
     "resources/read": read,
-    "resources/list": async (params) => listPage("resources",
-      [...(await current()).values()].map(({ read, ...wire }) => wire), params, list),
-    "resources/templates/list": (params) => listPage("resourceTemplates",
-      templates.map(({ read, complete, ...wire }) => wire), params, list),
+    "resources/list": async (params) =>
+      pages([...(await current()).values()].map(({ read, ...wire }) => wire), params),
+    "resources/templates/list": (params) =>
+      templatePages(templates.map(({ read, complete, ...wire }) => wire), params),
   } };
 }
 // #endregion
@@ -2713,9 +2743,10 @@ export function prompts(definitions: Listing<PromptDefinition>,
       messages: typeof given !== "string" ? given
         : [{ role: "user", content: { type: "text", text: given } }] };
   };
+  const pages = pagesOf("prompts", list);
   return { capabilities: { prompts: {} }, methods: { "prompts/get": get,
-    "prompts/list": async (params) => listPage("prompts",
-      (await entriesOf(definitions)).map(({ get, complete, ...wire }) => wire), params, list) } };
+    "prompts/list": async (params) => pages((await entriesOf(definitions))
+      .map(({ get, complete, ...wire }) => wire), params) } };
 }
 // #endregion
 
@@ -2982,8 +3013,11 @@ function unbalanced(messages: readonly SamplingMessage[]): boolean {
     if (answered.size !== open.size || [...open].some((id) => !answered.has(id))) return true;
     open = new Set(blocks.flatMap((block) => block.type === "tool_use" ? [block.id] : []));
   }
-  return false; // the last uses may still wait
+  return open.size > 0;
 }
+const isMessage = (value: unknown): value is SamplingMessage => isObject(value) &&
+  (value.role === "user" || value.role === "assistant") && value.content !== undefined &&
+  [value.content].flat().every((block) => isObject(block) && typeof block.type === "string");
 /** What is wrong with a request for input, if anything. */
 export function inputFault(request: unknown): string | undefined {
   if (!isObject(request)) return "it must be an object with a method";
@@ -2991,9 +3025,9 @@ export function inputFault(request: unknown): string | undefined {
   if (request.method === "roots/list") return undefined;
   if (request.method === "sampling/createMessage") {
     const { messages } = params;
-    const fine = Array.isArray(messages) && Number.isInteger(params.maxTokens) &&
-      messages.every((one) => isObject(one) && [one.content].flat().every(isObject));
-    if (!fine) return "sampling needs messages and maxTokens";
+    const fine = Array.isArray(messages) && messages.every(isMessage);
+    const whole = Number.isInteger(params.maxTokens);
+    if (!fine || !whole) return "sampling needs messages and maxTokens";
     return unbalanced(messages) ? "each tool use needs its result, alone, in the next message"
       : undefined;
   }
@@ -3001,7 +3035,8 @@ export function inputFault(request: unknown): string | undefined {
   if (typeof params.message !== "string") return "elicitation needs a message";
   if (params.mode === "url") {
     // MUST: url is valid (spec client/elicitation#url-mode-elicitation-requests)
-    const { protocol = "" } = URL.canParse(String(params.url)) ? new URL(String(params.url)) : {};
+    const { url } = params;
+    const { protocol = "" } = typeof url === "string" && URL.canParse(url) ? new URL(url) : {};
     return /^https?:$/.test(protocol) ? undefined : "url must be an http or https URL";
   }
   if ((params.mode ?? "form") !== "form") return `mode ${JSON.stringify(params.mode)} is unknown`;
@@ -3020,8 +3055,7 @@ export function responseFault(request: InputRequest, answer: unknown, compile: C
     return fine ? undefined : "roots must be a list of file:// URIs";
   }
   if (request.method === "sampling/createMessage") {
-    const fine = typeof answer.model === "string" && typeof answer.role === "string" &&
-      [answer.content].flat().every(isObject);
+    const fine = typeof answer.model === "string" && isMessage(answer);
     return fine ? undefined : "role, content and model are needed";
   }
   const { action, content } = answer;
@@ -3574,8 +3608,8 @@ export interface Incomplete {
   method: string;
   params: Params;
   signal: AbortSignal | undefined;
-  /** Makes the call again, with more params and a time limit of its own. */
-  again(more: Params): Promise<Result>;
+  /** Makes the call again with other params, under a time limit of its own. */
+  again(params: Params): Promise<Result>;
 }
 /** Gets from one result to the next, until it is complete. */
 export type ResultResolver = (result: Result, call: Incomplete) => Promise<Result>;
@@ -3662,8 +3696,10 @@ export function safeIcons(entry: Params, warn: (text: string) => void): Params {
   const icons = [entry.icons].flat().filter((icon) => {
     const src = isObject(icon) ? icon.src : undefined;
     // MUST: https or data, nothing else (spec basic#icons)
-    const safe = typeof src === "string" && /^(?:https:\/\/|data:image\/)/i.test(src);
-    if (!safe) warn(`An icon of ${entry.name} is left out, it is not https or data: ${src}`);
+    const safe = typeof src === "string" && /^(?:https:\/\/|data:image\/)/i.test(src) &&
+      URL.canParse(src);
+    const what = JSON.stringify(src)?.slice(0, 80);
+    if (!safe) warn(`An icon of ${entry.name} is left out, it is not https or data: ${what}`);
     return safe;
   });
   return { ...entry, icons };
@@ -3737,7 +3773,7 @@ export function connect(exchange: Exchange, options: ClientOptions = {}): Client
   const call: Client["call"] = async (method, params, options = {}) => {
     if (!isObject(params)) throw new TypeError(`the params of ${method} must be an object`);
     let result: Result = await request(method, params, options);
-    const again = (more: Params) => request(method, { ...params, ...more }, options);
+    const again = (given: Params) => request(method, given as typeof params, options);
     // MUST: an absent resultType is "complete", an unknown one invalid (spec basic#resulttype)
     while ((result.resultType ?? "complete") !== "complete") {
       const { resultType } = result;
@@ -3842,24 +3878,35 @@ export interface AnsweringOptions {
 /** What a form holds where the user gave nothing. */
 function withDefaults({ requestedSchema }: ElicitRequestFormParams, result: ElicitResult) {
   if (result.action !== "accept") return { action: result.action };
-  const defaults = Object.entries(requestedSchema.properties)
-    .filter(([, field]) => field.default !== undefined).map(([name, field]) =>
-      [name, field.default]);
-  return { ...result, content: { ...Object.fromEntries(defaults), ...result.content } };
+  const given = Object.entries(result.content ?? {}).filter(([, value]) => value !== undefined);
+  const defaults = Object.entries(requestedSchema.properties).flatMap(([name, field]) =>
+    field.default === undefined ? [] : [[name, field.default]]);
+  return { ...result, content: Object.fromEntries([...defaults, ...given]) };
 }
 /** Gets the answer to one request. */
 async function answerOne(request: InputRequest, asked: Asked, answers: Answers):
   Promise<InputResponse | undefined> {
   if (request.method === "roots/list") {
-    const { roots } = answers;
-    return roots && { roots: [...await (typeof roots === "function" ? roots() : roots)] };
+    const { roots = [] } = answers;
+    const found = await (typeof roots === "function" ? roots() : roots);
+    // MUST: no way out by ".." in a path (spec client/roots#security-considerations)
+    return { roots: found.map((root) => ({ ...root, uri: new URL(root.uri).href })) };
   }
   if (request.method === "sampling/createMessage") return answers.sample?.(request.params, asked);
   const { params } = request;
-  if (params.mode === "url") return answers.url?.(params, asked);
-  const given = await answers.form?.(params, asked);
-  return given && withDefaults(params, given);
+  if (params.mode !== "url") {
+    const given = await answers.form?.(params, asked);
+    return given && withDefaults(params, given);
+  }
+  const visited = await answers.url?.(params, asked);
+  return visited && { action: visited.action }; // what happened there is not for the server
 }
+const capabilitiesFor = ({ form, url, sample, sampleTools, roots }: Answers):
+  ClientCapabilities => ({
+    ...((form ?? url) && { elicitation: { ...(form && { form: {} }), ...(url && { url: {} }) } }),
+    ...(sample && { sampling: sampleTools ? { tools: {} } : {} }),
+    ...(roots && { roots: {} }),
+  });
 
 /** Answers the requests of a round, all at once. Throws TransportError "result" when one is bad. */
 export async function answerAll(requests: unknown, asked: Omit<Asked, "key">, answers: Answers,
@@ -3867,57 +3914,65 @@ export async function answerAll(requests: unknown, asked: Omit<Asked, "key">, an
   const wrong = (code: string, key: string, why: string) => new TransportError(code,
     `The input request ${JSON.stringify(key)} of ${asked.method}: ${why}`);
   if (!isObject(requests)) throw wrong("result", "", "inputRequests must be an object");
-  const answered = Object.entries(requests).map(async ([key, request]) => {
-    const fault = inputFault(request);
-    if (fault !== undefined) throw wrong("result", key, fault);
-    const fine = request as InputRequest; // inputFault has looked
-    const answer = await answerOne(fine, { ...asked, key }, answers);
-    if (answer === undefined) throw wrong("result", key, "it asks for what was not declared");
-    const mistake = responseFault(fine, answer, compile);
-    if (mistake !== undefined) throw wrong("usage", key, `the answer does not fit: ${mistake}`);
-    return [key, answer] as const;
+  const { sampling, ...others } = capabilitiesFor(answers);
+  // What context a server wants is deprecated, and may be ignored.
+  const declared = { ...others, ...(sampling && { sampling: { context: {}, ...sampling } }) };
+  for (const [key, request] of Object.entries(requests)) { // before anybody is asked anything
+    const needs = inputFault(request) ?? (lacking(declared, capabilityFor(request as InputRequest))
+      && "it asks for what was not declared"); // inputFault has looked
+    if (needs !== undefined) throw wrong("result", key, needs);
+  }
+  const all = Object.entries(requests as unknown as InputRequests);
+  const answered = all.map(async ([key, request]) => {
+    const answer = await answerOne(request, { ...asked, key }, answers);
+    const mistake = responseFault(request, answer, compile);
+    if (answer !== undefined && mistake === undefined) return [key, answer] as const;
+    throw wrong("usage", key, `the answer does not fit: ${mistake}`);
   });
   return Object.fromEntries(await Promise.all(answered));
+}
+/** A promise that does not outlive a signal. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const give = () => reject(abortReason(signal));
+    if (signal.aborted) give();
+    signal.addEventListener("abort", give);
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", give));
+  });
 }
 
 /** Options for connect(): what the client can be asked, and how it answers. */
 export function answering(answers: Answers, options: AnsweringOptions = {}):
   Required<Pick<ClientOptions, "capabilities" | "resultTypes">> {
-  const { form, url, sample, sampleTools, roots } = answers;
   const { maxRounds = 10 } = options;
-  const resolve: ResultResolver = async (first, { method, signal, again }) => {
+  const resolve: ResultResolver = async (first, { method, params, signal, again }) => {
+    const { inputResponses, requestState, ...plain } = params; // of the caller: not its to give
     let result = first;
     for (let round = 1; result.resultType === "input_required"; round++) {
-      const { inputRequests, requestState } = result;
-      const stated = typeof requestState === "string";
+      const { inputRequests: asked, requestState: state } = result;
+      const bad = state !== undefined && typeof state !== "string";
       // MUST: only these may ask (spec basic/patterns/mrtr#supported-requests)
       const why = !ROUND_METHODS.includes(method) ? "this method may not"
         : round > maxRounds ? `more than ${maxRounds} times`
-        : inputRequests === undefined && !stated ? "and does not say for what" : undefined;
+        : bad || asked === undefined && state === undefined ? "and not for what" : undefined;
       if (why !== undefined) {
         throw new TransportError("result", `${method} asks for input: ${why}`);
       }
-      const given = inputRequests === undefined ? {}
-        : { inputResponses: await answerAll(inputRequests, { method, signal }, answers, options) };
-      if (signal?.aborted) throw abortReason(signal);
+      const given = asked === undefined ? {} : { inputResponses: await unlessAborted(
+        answerAll(asked, { method, signal }, answers, options), signal) };
       // MUST: state is echoed (spec basic/patterns/mrtr#client-requirements-basic-workflow)
-      result = await again({ ...given, ...(stated && { requestState }) });
+      const echoed = state === undefined ? {} : { requestState: state };
+      result = await again({ ...plain, ...given, ...echoed });
     }
     return result;
   };
-  return {
-    resultTypes: { input_required: resolve },
-    capabilities: {
-      ...((form ?? url) && { elicitation: { ...(form && { form: {} }), ...(url && { url: {} }) } }),
-      ...(sample && { sampling: sampleTools ? { tools: {} } : {} }),
-      ...(roots && { roots: {} }),
-    },
-  };
+  return { resultTypes: { input_required: resolve }, capabilities: capabilitiesFor(answers) };
 }
 // #endregion
 
 // #region 32. Caching
-// uses messages versions-and-meta handlers results · spec server/utilities/caching
+// uses messages handlers results · spec server/utilities/caching
 //
 // Lists and resources say how long they may be kept. This stands in front of an
 // Exchange and answers from what it kept, until the time is over or the server
@@ -3929,11 +3984,9 @@ export function answering(answers: Answers, options: AnsweringOptions = {}):
 
 const CACHEABLE = ["server/discover", "tools/list", "prompts/list", "resources/list",
   "resources/templates/list", "resources/read"];
-const LISTS_OF: Readonly<Record<string, readonly string[]>> = {
-  "notifications/tools/list_changed": ["tools/list"],
-  "notifications/prompts/list_changed": ["prompts/list"],
-  "notifications/resources/list_changed": ["resources/list", "resources/templates/list"],
-};
+// These say nothing of what is asked.
+const PASSING = ["progressToken", "traceparent", "tracestate", "baggage",
+  "io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/logLevel"];
 interface Kept { method: string; uri: unknown; until: number; text: string }
 export interface CacheStore {
   get(key: string): Kept | undefined;
@@ -3961,6 +4014,7 @@ export function cacheStore({ maxBytes = 16 * 1024 * 1024 }: { maxBytes?: number 
     },
     set(key, entry) {
       remove(key);
+      if (weigh(key, entry) > maxBytes) return;
       kept.set(key, entry);
       size += weigh(key, entry);
       for (const oldest of kept.keys()) {
@@ -3974,7 +4028,7 @@ export function cacheStore({ maxBytes = 16 * 1024 * 1024 }: { maxBytes?: number 
   };
 }
 export interface CachingOptions {
-  /** Whose results these are: another token, another caller. */
+  /** Whose results these are: another token, another caller. Without it, this client's alone. */
   principal?: () => string | undefined;
   /** May be shared by clients of one server: private results are kept apart. */
   store?: CacheStore;
@@ -3983,39 +4037,42 @@ export interface CachingOptions {
 
 /** An Exchange that remembers. */
 export function cached(exchange: Exchange, options: CachingOptions = {}): Exchange {
-  const { principal = () => undefined, store = cacheStore(), now = Date.now } = options;
+  const nobody = `nobody ${Math.random()}`; // who does not say who it is shares nothing private
+  const { principal = () => nobody, store = cacheStore(), now = Date.now } = options;
   let changes = 0; // what was asked for before the last of them is not kept
   const forget = (stale: (kept: Kept) => boolean) => {
     changes++;
     store.drop(stale);
   };
   const hear = ({ method, params = {} }: JSONRPCNotification) => {
-    const lists = LISTS_OF[method];
-    if (lists !== undefined) forget((kept) => lists.includes(kept.method));
-    const { uri } = params;
+    const [, kind] = /^notifications\/(\w+)\/list_changed$/.exec(method) ?? [];
+    if (kind !== undefined) forget((kept) => kept.method.startsWith(`${kind}/`) &&
+      kept.method.endsWith("/list"));
     if (method !== "notifications/resources/updated") return;
-    forget((kept) => kept.method === "resources/read" && kept.uri === uri);
+    forget((kept) => kept.method === "resources/read" && kept.uri === params.uri);
   };
   /** One key for whoever is logged in, one for everybody. */
   const keysOf = ({ method, params = {} }: JSONRPCRequest) => {
     const { _meta, ...given } = params;
-    const meta = isObject(_meta) ? _meta : {};
-    const asked = [method, given, meta[PROTOCOL_VERSION], meta[CLIENT_CAPABILITIES]];
-    return { public: canonicalJSON(asked), private: canonicalJSON([principal() ?? null, asked]) };
+    const meta = Object.entries(Object(_meta)).filter(([key]) => !PASSING.includes(key));
+    const asked = canonicalJSON([method, given, Object.fromEntries(meta)]);
+    return { public: asked, private: `${JSON.stringify(principal() ?? nobody)} ${asked}` };
   };
   return async (request, lane) => {
     const { id, method, params = {} } = request;
     const listens = method === "subscriptions/listen";
     // MUST: no results of rounds (spec server/utilities/caching#cache-key)
     const plain = params.inputResponses === undefined && params.requestState === undefined;
-    if (!plain || !CACHEABLE.includes(method)) {
-      return exchange(request, !listens ? lane : Object.create(lane, {
+    if (listens) {
+      const hearing: Lane = Object.create(lane, {
         signal: { get: () => lane.signal }, // it may be made when it is asked for
         notify: { value(notification: JSONRPCNotification) {
           hear(notification);
           return lane.notify(notification);
-        } } }));
+        } } });
+      return exchange(request, hearing).finally(() => forget(() => true)); // deaf from now on
     }
+    if (!plain || !CACHEABLE.includes(method)) return exchange(request, lane);
     const keys = keysOf(request);
     const found = [keys.private, keys.public].map(store.get).find((kept) =>
       kept !== undefined && now() < kept.until);
@@ -4083,20 +4140,26 @@ export const pause = (ms: number, signal?: AbortSignal): Promise<void> => new Pr
 });
 
 const FINAL = ["result", "usage", "authorization"]; // trying again would not help
+/** What was asked for and is not agreed: kinds, and URIs. */
+function refusedOf(asked: SubscriptionFilter, honoured: Params): string[] {
+  const { resourceSubscriptions: uris = [], ...kinds } = asked;
+  const agreed = [honoured.resourceSubscriptions].flat();
+  return [...Object.entries(kinds).filter(([kind, wanted]) => wanted && honoured[kind] !== true)
+    .map(([kind]) => kind), ...uris.filter((uri) => !agreed.includes(uri))];
+}
 /** Listens, and goes on listening. */
 export function subscribe(client: Client, filter: SubscriptionFilter, options: SubscribeOptions):
   Subscription {
   const { onChange, onLost = () => {}, signal, retryMs = 1000, warn = () => {} } = options;
   let agree = (_: SubscriptionFilter) => {};
-  const acknowledged = new Promise<SubscriptionFilter>((resolve) => (agree = resolve));
   let tries = 0;
   const onNotification = (notification: JSONRPCNotification) => {
     tries = 0;
     const { method, params } = notification;
     if (method !== "notifications/subscriptions/acknowledged") return onChange(notification);
     const honoured = isObject(params?.notifications) ? params.notifications : {};
-    const refused = Object.keys(filter).filter((kind) => !(kind in honoured));
     // SHOULD: look what was agreed (spec basic/patterns/subscriptions#acknowledgment)
+    const refused = refusedOf(filter, honoured);
     if (refused.length > 0) warn(`The server will not tell of ${refused.join(", ")}`);
     agree(honoured);
   };
@@ -4117,7 +4180,11 @@ export function subscribe(client: Client, filter: SubscriptionFilter, options: S
     }
   };
   const closed = run();
-  closed.catch(() => {}); // for whoever asks
+  const acknowledged = new Promise<SubscriptionFilter>((resolve, reject) => {
+    agree = resolve;
+    closed.then(() => reject(new TransportError("closed", "it ended before it began")), reject);
+  });
+  for (const promise of [acknowledged, closed]) promise.catch(() => {}); // for whoever asks
   return { acknowledged, closed };
 }
 // #endregion
