@@ -21,29 +21,31 @@
 // A chapter names only what stands above it: the end of each is a safe stop.
 //
 // Contents: number, title, line, chapters it uses (and theirs) beyond Part I
-//  1 Messages             53 -           24 Input requests     2851 18
-//  2 Errors and parsing   87 1           25 Round trips        3071 21-22 24
-//  3 Versions and _meta  151 1-2         26 Subscriptions      3339 I
-//  4 Handlers            196 1-3         27 Rate limits        3492 16
-//  5 A first call        253 1-4         28 Assemble           3533 6
-//  6 Texts and lanes     305 I           29 Client             3591 6
-//  7 Channel server      494 6           30 Checked results    3794 18 29
-//  8 Channel client      663 7           31 Answering          3840 25 29
-//  9 stdio               828 8           32 Caching            3974 16
-// 10 Server-sent events 1066 6           33 Subscribing        4096 26 29
-// 11 Mirrored headers   1179 6           34 JSON Schema        4197 -
-// 12 HTTP requests      1335 11          35 Patterns           4678 -
-// 13 HTTP server        1483 10 12       36 Formats            4805 -
-// 14 HTTP client        1737 10-11       37 Node, Bun, Deno    4956 9 13
-// 15 Types from schemas 1898 -           38 Child processes    5200 37
-// 16 Results            1992 I           39 The front door     5410 all above
-// 17 Lists              2073 I           40 The demo server    5551 6 16 39
-// 18 Tools              2146 11 15-17    41 The wire log       5627 10
-// 19 Completion         2333 17          42 Wire taps          5850 9 12 14 41
-// 20 URI templates      2415 -           43 Arguments          5972 9 41
-// 21 Resources          2567 16 19-20    44 Calling a server   6118 all above
-// 22 Prompts            2681 16 19       45 Looking around     6282 all above
-// 23 Progress, logging  2753 I           46 Command line       6455 all above
+//  1 Messages             55 -           26 Subscriptions      3366 I
+//  2 Errors and parsing   89 1           27 Rate limits        3522 16
+//  3 Versions and _meta  153 1-2         28 Assemble           3564 6
+//  4 Handlers            198 1-3         29 Client             3622 6
+//  5 A first call        255 1-4         30 Checked results    3825 18 29
+//  6 Texts and lanes     306 I           31 Answering          3871 25 29
+//  7 Channel server      495 6           32 Caching            4007 16
+//  8 Channel client      665 7           33 Subscribing        4129 26 29
+//  9 stdio               830 8           34 JSON Schema        4230 -
+// 10 Server-sent events 1068 6           35 Patterns           4711 -
+// 11 Mirrored headers   1181 6           36 Formats            4838 -
+// 12 HTTP requests      1337 11          37 Node, Bun, Deno    4989 9 13
+// 13 HTTP server        1485 10 12       38 Child processes    5230 37
+// 14 HTTP client        1739 10-11       39 The front door     5440 all above
+// 15 Types from schemas 1900 -           40 The demo server    5583 all above
+// 16 Results            1994 I           41 What messages mean 5792 I
+// 17 Lists              2075 I           42 The wire log       5914 10 41
+// 18 Tools              2148 11 15-17    43 Wire taps          6096 9 12 14 42
+// 19 Completion         2335 17          44 Arguments          6218 9 42
+// 20 URI templates      2417 -           45 Answering a server 6372 all above
+// 21 Resources          2569 16 19-20    46 Calling a server   6531 all above
+// 22 Prompts            2686 16 19       47 Looking around     6660 all above
+// 23 Progress, logging  2769 I           48 The demo           6848 all above
+// 24 Input requests     2867 18          49 Command line       6964 all above
+// 25 Round trips        3095 21-22 24
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -271,8 +273,7 @@ export interface Methods { "server/discover": { params: RequestParams; result: D
 // MUST: servers implement server/discover (spec server/discover)
 export const discover = (capabilities: ServerCapabilities, instructions?: string): Feature => ({
   methods: { "server/discover": () => ({ supportedVersions: [...MODERN_VERSIONS], capabilities,
-    ...(instructions === undefined ? {} : { instructions }),
-    ttlMs: 3_600_000, cacheScope: "public" }) },
+    ...(instructions && { instructions }), ttlMs: 3_600_000, cacheScope: "public" }) },
 });
 export type Call = <M extends keyof Methods>(method: M, params: Omit<Methods[M]["params"], "_meta">
   & { _meta?: object }, lane?: Lane) => Promise<Methods[M]["result"]>;
@@ -625,7 +626,8 @@ export function serveChannel(exchange: Exchange, send: SendText, options: ServeO
       if (!lane.end()) return;
       calls.remove(request.id);
       void send(text);
-      if (request.method !== LISTEN || "error" in response) return;
+      const refused = "error" in response && response.error.code !== INTERNAL_ERROR;
+      if (request.method !== LISTEN || refused) return; // what never opened needs no end
       // MUST: a server cancels only these (spec basic/patterns/cancellation#behavior-requirements)
       void write({ jsonrpc: "2.0", method: "notifications/cancelled",
         params: { requestId: request.id } });
@@ -2078,8 +2080,8 @@ export const canonicalJSON = (value: unknown): string =>
 // list has changed meanwhile, and the server remembers nothing. With each page
 // goes how long it may be kept, and for whom.
 //
-//   → {"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"YWRk",
-//     "_meta":{..}}}
+//   → {"jsonrpc":"2.0","id":1,"method":"tools/list","params":{
+//     "cursor":"ImFkZCI=","_meta":{..}}}
 //   ← {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","tools":[{..}],
 //     "ttlMs":300000,"cacheScope":"public","_meta":{..}}}
 
@@ -2653,6 +2655,7 @@ export function resources(definitions: Listing<ResourceDefinition>,
       const body = variables && await template.read(variables, context, uri);
       if (body !== undefined) return { source: template, body };
     }
+    return undefined;
   };
   const read: Handler = async ({ uri }, context) => {
     const found = typeof uri === "string" ? await find(uri, context) : undefined;
@@ -2661,8 +2664,10 @@ export function resources(definitions: Listing<ResourceDefinition>,
       throw new ProtocolError(INVALID_PARAMS, "Resource not found", { uri });
     }
     const { source: { mimeType }, body } = found;
-    if (isObject(body) && !(body instanceof Uint8Array)) {
-      return (body.resultType ?? "complete") === "complete" ? { ttlMs, cacheScope, ...body } : body;
+    if (typeof body !== "string" && !(body instanceof Uint8Array)) {
+      if (isObject(body) && (body.resultType ?? "complete") !== "complete") return body;
+      if (isObject(body) && Array.isArray(body.contents)) return { ttlMs, cacheScope, ...body };
+      throw new TypeError(`Reading ${uri} gave no text, no bytes and no contents`);
     }
     const content = typeof body === "string" ? { text: body } : { blob: base64(body) };
     const kind = mimeType === undefined ? {} : { mimeType };
@@ -2725,12 +2730,19 @@ export interface PromptDefinition extends Prompt, Completable {
   get(args: Record<string, string>, context: Context): Awaitable<string | PromptMessage[] | Params>;
 }
 
-/** Offers prompts. */
+/** Offers prompts. Throws a TypeError when two have one name. */
 export function prompts(definitions: Listing<PromptDefinition>,
   { list }: { list?: ListOptions } = {}): Feature {
   const refuse = (why: string) => new ProtocolError(INVALID_PARAMS, why);
+  const unique = (all: readonly PromptDefinition[]) => {
+    const twice = all.find(({ name }, at) => all.findIndex((one) => one.name === name) !== at);
+    if (twice === undefined) return all;
+    throw new TypeError(`two prompts are called ${twice.name}`);
+  };
+  if (typeof definitions !== "function") unique(definitions);
+  const current = async () => unique(await entriesOf(definitions));
   const get: Handler = async ({ name, arguments: args = {} }, context) => {
-    const prompt = (await entriesOf(definitions)).find((one) => one.name === name);
+    const prompt = (await current()).find((one) => one.name === name);
     // SHOULD: -32602 for these three (spec server/prompts#error-handling)
     if (prompt === undefined) throw refuse(`Unknown prompt: ${JSON.stringify(name)}`);
     if (!isStrings(args)) throw refuse(`The arguments of ${prompt.name} must be strings`);
@@ -2738,15 +2750,19 @@ export function prompts(definitions: Listing<PromptDefinition>,
       one.required === true && !Object.hasOwn(args, one.name));
     if (missing !== undefined) throw refuse(`${prompt.name} needs the argument ${missing.name}`);
     const given = await prompt.get(args, context);
-    if (isObject(given)) return given;
+    const partial = isObject(given) && (given.resultType ?? "complete") !== "complete";
+    if (partial || isObject(given) && Array.isArray(given.messages)) return given;
+    if (typeof given !== "string" && !Array.isArray(given)) {
+      throw new TypeError(`The prompt ${prompt.name} gave back no text and no messages`);
+    }
     return { ...(prompt.description !== undefined && { description: prompt.description }),
       messages: typeof given !== "string" ? given
         : [{ role: "user", content: { type: "text", text: given } }] };
   };
   const pages = pagesOf("prompts", list);
   return { capabilities: { prompts: {} }, methods: { "prompts/get": get,
-    "prompts/list": async (params) => pages((await entriesOf(definitions))
-      .map(({ get, complete, ...wire }) => wire), params) } };
+    "prompts/list": async (params) =>
+      pages((await current()).map(({ get, complete, ...wire }) => wire), params) } };
 }
 // #endregion
 
@@ -2820,7 +2836,7 @@ export function progress(): Feature {
     if (!grows) return undefined;
     reached.set(context, progress);
     return context.lane.notify(notice("notifications/progress",
-      { progressToken, progress, total, message }));
+      { progressToken, progress, total: Number.isFinite(total) ? total : undefined, message }));
   };
   return { methods: {}, context: { get progress() {
     return reporter(this as Context); // made when a handler takes it, so it may be taken apart
@@ -3018,6 +3034,14 @@ function unbalanced(messages: readonly SamplingMessage[]): boolean {
 const isMessage = (value: unknown): value is SamplingMessage => isObject(value) &&
   (value.role === "user" || value.role === "assistant") && value.content !== undefined &&
   [value.content].flat().every((block) => isObject(block) && typeof block.type === "string");
+/** Whether a form can have such a field: a plain value, or some of several texts. */
+function isField(field: unknown): boolean {
+  if (!isObject(field)) return false;
+  const { type, items } = field;
+  const choices = isObject(items) ? items.anyOf ?? items.enum : undefined;
+  return ["string", "number", "integer", "boolean"].includes(String(type)) ||
+    type === "array" && Array.isArray(choices);
+}
 /** What is wrong with a request for input, if anything. */
 export function inputFault(request: unknown): string | undefined {
   if (!isObject(request)) return "it must be an object with a method";
@@ -3042,7 +3066,7 @@ export function inputFault(request: unknown): string | undefined {
   if ((params.mode ?? "form") !== "form") return `mode ${JSON.stringify(params.mode)} is unknown`;
   const { requestedSchema: schema } = params;
   const flat = isObject(schema) && schema.type === "object" && isObject(schema.properties) &&
-    Object.values(schema.properties).every((one) => isObject(one) && one.type !== "object");
+    Object.values(schema.properties).every(isField);
   return flat ? undefined : "requestedSchema must be an object of plain fields";
 }
 /** What is wrong with an answer, if anything. */
@@ -3072,11 +3096,11 @@ export function responseFault(request: InputRequest, answer: unknown, compile: C
 // uses messages errors-and-parsing versions-and-meta handlers texts-and-lanes types-from-schemas
 //   results lists tools resources prompts input-requests
 //   · spec basic/patterns/mrtr
-// A handler asks with `await context.ask("name", request)`, as if the answer
-// came back on the spot. The server sends no request, though: its answer says
-// what it needs, and the client calls again with that. So the handler runs from
-// the top each round, and finds more of its questions answered; what it did
-// before goes into `context.once`, which does it in one round only.
+//
+// A handler asks with `await context.ask("who", request)`, as if the answer
+// came on the spot. The server sends no request, though: its answer says what
+// it needs, and the client calls again with that. The handler runs from the top
+// each round, with more questions answered; `context.once` does a thing once.
 //
 //   → {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet",
 //     "_meta":{..}}}
@@ -3194,6 +3218,7 @@ function demand(context: Context, needed: ClientCapabilities): void {
 
 /** Puts what a round has found out into requestState, and finds it there again. */
 function stateBox({ key, ttlMs = 600_000, now = Date.now, maxState = 65_536 }: RoundTripsOptions) {
+  if (key !== undefined && key.length < 32) throw new TypeError("key: 32 characters or more");
   const { seal, open } = sealer(key ?? base64(crypto.getRandomValues(new Uint8Array(32))));
   const refuse = (why: string) => new ProtocolError(INVALID_PARAMS, why);
   return {
@@ -3240,8 +3265,11 @@ function askerOf(context: Context, round: Round, compile: CompileSchema): Ask {
     if (fault !== undefined) throw new TypeError(`ask(${JSON.stringify(key)}): ${fault}`);
     // MUST: only what is declared (spec basic/patterns/mrtr#server-requirements-basic-workflow)
     demand(context, capabilityFor(request));
-    const answer = offered.get(key);
-    if (answer !== undefined && responseFault(request, answer, compile) === undefined) {
+    const given = offered.get(key);
+    if (given !== undefined && responseFault(request, given, compile) === undefined) {
+      const { action, content = {} } = Object(given);
+      const form = request.method === "elicitation/create" && request.params.mode !== "url";
+      const answer = form && action === "accept" ? { ...Object(given), content } : given;
       answers.set(key, answer);
       return answer;
     }
@@ -3314,14 +3342,13 @@ export function roundTrips(options: RoundTripsOptions): Feature {
         : given.then((given) => settle(method, context, given),
           (error: unknown) => settle(method, context, {}, { error }));
     };
-    return (params, context) => {
-      const again = params.requestState !== undefined || params.inputResponses !== undefined;
-      if (!again || !ROUND_METHODS.includes(method)) return run(params, context);
-      return box.read(params, context).then((round) => {
-        rounds.set(context, round);
-        return run(params, context);
-      });
+    const resume: Handler = async (params, context) => {
+      rounds.set(context, await box.read(params, context));
+      return run(params, context);
     };
+    return !ROUND_METHODS.includes(method) ? run : (params, context) =>
+      (params.requestState ?? params.inputResponses) === undefined ? run(params, context)
+        : resume(params, context);
   };
   const declares = (context: Context) => (needed: ClientCapabilities) =>
     lacking(capabilitiesOf(context), needed) === undefined;
@@ -3454,19 +3481,21 @@ export function subscriptions(source: ChangeSource,
     const filter = agreed(notifications, honoured);
     const _meta = { [SUBSCRIPTION_ID]: request.id };
     return new Promise((resolve, reject) => {
+      let stop: (() => void) | undefined;
+      let over = false;
+      const finish = (settle: () => void) => {
+        over = true;
+        stop?.();
+        settle();
+      };
+      const end = () => finish(() => resolve({ _meta }));
       const say = async (method: string, params: Params) => {
         try {
           await lane.notify({ jsonrpc: "2.0", method, params: { _meta, ...params } });
         } catch (error) { // this reader is too far behind; the others read on
-          stop();
-          reject(error);
+          finish(() => reject(error));
         }
       };
-      const end = () => {
-        stop();
-        resolve({ _meta });
-      };
-      let stop = () => {};
       // MUST: acknowledged before all else (spec basic/patterns/subscriptions#acknowledgment)
       void say("notifications/subscriptions/acknowledged", { notifications: filter });
       stop = source.listen((change) => {
@@ -3475,8 +3504,9 @@ export function subscriptions(source: ChangeSource,
         if (!concerns(filter, change)) return;
         void say(NOTIFICATIONS[change.kind], change.uri === undefined ? {} : { uri: change.uri });
       });
-      if (lane.signal.aborted) end();
       lane.signal.addEventListener("abort", end);
+      if (over) stop();
+      else if (lane.signal.aborted) end();
     });
   };
   const capabilities: ServerCapabilities = {};
@@ -3511,7 +3541,8 @@ export function rateLimit({ calls, perMs, now = Date.now, count }: RateLimitOpti
   const wait = (caller: string): number => {
     const time = now();
     const { left: before, at } = buckets.get(caller) ?? { left: calls, at: time };
-    const left = Math.min(calls, before + (time - at) * calls / perMs);
+    const passed = Math.max(0, time - at); // a clock may be put back
+    const left = Math.min(calls, before + passed * calls / perMs);
     const [oldest] = buckets.size > 10_000 ? buckets.keys() : [];
     if (oldest !== undefined) buckets.delete(oldest);
     buckets.delete(caller); // and last in the order
@@ -3878,7 +3909,9 @@ export interface AnsweringOptions {
 /** What a form holds where the user gave nothing. */
 function withDefaults({ requestedSchema }: ElicitRequestFormParams, result: ElicitResult) {
   if (result.action !== "accept") return { action: result.action };
-  const given = Object.entries(result.content ?? {}).filter(([, value]) => value !== undefined);
+  const { content = {} } = result;
+  if (!isObject(content)) return result; // which fits no form, and is refused
+  const given = Object.entries(content).filter(([, value]) => value !== undefined);
   const defaults = Object.entries(requestedSchema.properties).flatMap(([name, field]) =>
     field.default === undefined ? [] : [[name, field.default]]);
   return { ...result, content: Object.fromEntries([...defaults, ...given]) };
@@ -4152,6 +4185,9 @@ export function subscribe(client: Client, filter: SubscriptionFilter, options: S
   Subscription {
   const { onChange, onLost = () => {}, signal, retryMs = 1000, warn = () => {} } = options;
   let agree = (_: SubscriptionFilter) => {};
+  let fail = (_: unknown) => {};
+  const acknowledged = new Promise<SubscriptionFilter>((resolve, reject) =>
+    ([agree, fail] = [resolve, reject]));
   let tries = 0;
   const onNotification = (notification: JSONRPCNotification) => {
     tries = 0;
@@ -4180,10 +4216,7 @@ export function subscribe(client: Client, filter: SubscriptionFilter, options: S
     }
   };
   const closed = run();
-  const acknowledged = new Promise<SubscriptionFilter>((resolve, reject) => {
-    agree = resolve;
-    closed.then(() => reject(new TransportError("closed", "it ended before it began")), reject);
-  });
+  closed.then(() => fail(new TransportError("closed", "it ended before it began")), fail);
   for (const promise of [acknowledged, closed]) promise.catch(() => {}); // for whoever asks
   return { acknowledged, closed };
 }
@@ -4805,7 +4838,7 @@ export function boundedPattern(
 // #region 36. Formats
 // uses nothing
 //
-// `format: "email"` is a remark in JSON Schema until somebody makes it a check,
+// In JSON Schema `format: "email"` is a remark until somebody makes it a check,
 // as a form does that a person fills in. Each format is a function of a text,
 // after the grammar of its RFC, and takes time in proportion to the length.
 //
@@ -5012,9 +5045,6 @@ export function stdioPipe(): Pipe {
   const encoder = new TextEncoder();
   return { readable: stdin, write: (text) => writer.write(encoder.encode(text)) };
 }
-
-export interface ListenOptions { host?: string; path?: string }
-export interface Listening { url: string; close(): Promise<void> }
 
 interface NodeRequest extends Emitter {
   method?: string | undefined;
@@ -5537,8 +5567,10 @@ export async function open(target: string | readonly string[], options: OpenOpti
     ? { exchange: connectHttp(target, options), closed: new Promise(() => {}), async close() {} }
     : options.restart === undefined ? await start() : await keepRunning(start, options.restart);
   const exchange = options.cache ? cached(connection.exchange) : connection.exchange;
-  const client = connect(exchange,
-    { ...options, ...(options.answers && answering(options.answers, { compile, warn })) });
+  const answers = answering(options.answers ?? {}, { compile, warn });
+  const client = connect(exchange, { ...options,
+    capabilities: { ...options.capabilities, ...answers.capabilities },
+    resultTypes: { ...options.resultTypes, ...answers.resultTypes } });
   return { client: options.check ? checkResults(client, compile, warn) : client, connection };
 }
 // #endregion
@@ -5549,10 +5581,12 @@ export async function open(target: string | readonly string[], options: OpenOpti
 // ---- cut here when you copy the file ---------------------------------------
 
 // #region 40. The demo server
-// uses messages texts-and-lanes results the-front-door · spec server/tools
+// uses everything
 //
-// Something to talk to: tools that work, that fail, that take their time. It
-// knows nothing of bytes, and is what a server of your own looks like.
+// Something to talk to: tools that work, that fail, that take their time, that
+// ask. And this file: each chapter is a resource, so that a model can read here
+// about MCP what you read here. It knows nothing of bytes, and is what a server
+// of your own looks like.
 //
 //   → {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":
 //     "calculator","arguments":{"operation":"divide","a":1,"b":0},
@@ -5561,9 +5595,23 @@ export async function open(target: string | readonly string[], options: OpenOpti
 //     {"type":"text","text":"Division by zero"}],"isError":true,"_meta":{..}}}
 
 /** `note` gets a sentence when a caller gives up. */
-export interface DemoOptions { note?: (text: string) => void; report?: (error: unknown) => void }
+export interface DemoOptions extends Pick<AssembleOptions, "report"> {
+  note?: (text: string) => void; list?: ListOptions;
+}
 /** Who speaks below the cut, as server and as client. */
 export const SELF: Implementation = { name: "mcp-raw", version: "0.1.0" };
+
+/** What is said of a tool that changes nothing. */
+const reads = (name: string, title: string, description: string) =>
+  ({ name, title, description, annotations: { readOnlyHint: true, openWorldHint: false } });
+const NUMBER = { type: "number" } as const;
+const NUMBERS =
+  { type: "object", properties: { a: NUMBER, b: NUMBER }, required: ["a", "b"] } as const;
+const TEXT = { type: "object", required: ["text"],
+  properties: { text: { type: "string", maxLength: 10_000 } } } as const;
+// A chessboard of 8 by 8 pixels.
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAIAQAAAADsdIMmAAAADklEQVR42mMIZVjFgIQBHpwD/" +
+  "XAVyZAAAAAASUVORK5CYII=";
 
 function calculate(operation: string, a: number, b: number): CallToolResult {
   if (operation === "divide" && b === 0) return toolError("Division by zero");
@@ -5572,60 +5620,300 @@ function calculate(operation: string, a: number, b: number): CallToolResult {
     : operation === "multiply" ? ["*", a * b] : ["/", a / b];
   return text(`${a} ${sign} ${b} = ${value}`);
 }
+/** Tools that answer at once. */
+const QUICK: readonly ToolDefinition[] = [
+  tool({ ...reads("add", "Sum", "Adds two numbers"), inputSchema: NUMBERS,
+    handler: ({ a, b }) => text(`${a + b}`) }),
+  tool({ ...reads("get_current_time", "Clock", "The time now, in UTC"),
+    handler: () => text(new Date().toISOString()) }),
+  tool({ ...reads("echo", "Echo", "Gives the text back as it came"), inputSchema: TEXT,
+    handler: (given) => text(given.text) }),
+  tool({ ...reads("calculator", "Calculator", "Calculates; a division by zero fails"),
+    inputSchema: { type: "object", required: ["operation", "a", "b"], properties: { a: NUMBER,
+      b: NUMBER, operation: { type: "string", enum: ["add", "subtract", "multiply", "divide"] } } },
+    handler: ({ operation, a, b }) => calculate(operation, a, b) }),
+  tool({ ...reads("divide", "Division", "Divides with a remainder, for programs too"),
+    inputSchema: NUMBERS, outputSchema: { type: "object", required: ["quotient", "remainder"],
+      properties: { quotient: NUMBER, remainder: NUMBER } },
+    handler: ({ a, b }) => b === 0 ? toolError("Division by zero")
+      : structured({ quotient: Math.trunc(a / b), remainder: a % b }) }),
+  tool({ ...reads("picture", "Picture", "A chessboard, as a very small image"),
+    handler: () => blocks({ type: "image", data: PNG, mimeType: "image/png" }) }),
+];
+/** Tools that take their time. */
+const slowTools = (note: (text: string) => void): ToolDefinition[] => [
+  tool({ ...reads("count", "Count", "Counts slowly, tells its progress, logs that it starts"),
+    inputSchema: { type: "object", required: ["to"], properties: {
+      to: { type: "integer", minimum: 1, maximum: 1000 },
+      ms: { type: "integer", minimum: 0, maximum: 10_000, description: "between two numbers" } } },
+    async handler({ to, ms = 200 }, { lane, progress, log }) {
+      await log("info", `Counting to ${to}`);
+      for (let at = 1; at <= to && !lane.signal.aborted; at++) {
+        await pause(ms, lane.signal);
+        await progress(at, to, `Said ${at}`);
+      }
+      return text(`Counted to ${to}`);
+    } }),
+  tool({ ...reads("sleep", "Sleep", "Waits, unless the call is cancelled"),
+    inputSchema: { type: "object", required: ["ms"], properties: { label: { type: "string" },
+      ms: { type: "integer", minimum: 0, maximum: 600_000 } } },
+    async handler({ ms, label = "" }, { lane }) {
+      await pause(ms, lane.signal);
+      if (!lane.signal.aborted) return text(`Slept ${ms} ms`);
+      note(`sleep ${label}${label && " "}aborted: ${abortReason(lane.signal).message}`);
+      return toolError("aborted");
+    } }),
+];
+/** Tools that ask the client while they run; the last two in ways that are deprecated. */
+const ASKING: readonly ToolDefinition[] = [
+  tool({ name: "book_table", title: "Book a table", annotations: { openWorldHint: false },
+    description: "Asks in a form who comes to a restaurant that does not exist",
+    async handler(_, { ask }) {
+      const { content } = await ask("party", { method: "elicitation/create", params: {
+        message: "A table for whom?", requestedSchema: { type: "object",
+          required: ["name", "guests"], properties: { name: { type: "string", minLength: 1 },
+            guests: { type: "integer", minimum: 1, maximum: 12, default: 2 } } } } });
+      return text(content === undefined ? "No table is booked" // the user would not say
+        : `A table for ${content.guests} is booked for ${content.name}`);
+    } }),
+  tool({ ...reads("guess_number", "Guess a number",
+    "Asks up to four times; the number travels sealed in requestState, and is not kept here"),
+    async handler(_, { ask, once }) {
+      const secret = await once("secret", () => 1 + Math.floor(Math.random() * 10));
+      let message = "I think of a number from 1 to 10";
+      for (let turn = 1; turn <= 4; turn++) {
+        const { content } = await ask(`turn ${turn}`, { method: "elicitation/create", params: {
+          message, requestedSchema: { type: "object", required: ["guess"],
+            properties: { guess: { type: "integer", minimum: 1, maximum: 10 } } } } });
+        if (content === undefined) return text("Another time, then");
+        if (content.guess === secret) return text(`${secret} it is, found in turn ${turn}`);
+        message = `It is ${content.guess < secret ? "more" : "less"} than ${content.guess}`;
+      }
+      return text(`It was ${secret}`);
+    } }),
+  tool({ ...reads("open_page", "Open a page", "Asks the user to open a page in a browser"),
+    async handler(_, { ask }) {
+      const url = "https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation";
+      const { action } = await ask("page", { method: "elicitation/create", params: {
+        mode: "url", message: "Read how servers ask users to open pages", url } });
+      return text(`The user chose: ${action}`);
+    } }),
+  tool({ ...reads("ask_model", "Ask a model", "Has the client's model answer (deprecated)"),
+    inputSchema: TEXT, async handler(given, { ask }) {
+      const messages = [{ role: "user", content: { type: "text", text: given.text } }] as const;
+      const { content } = await ask("answer",
+        { method: "sampling/createMessage", params: { messages: [...messages], maxTokens: 200 } });
+      return blocks(...[content].flat().filter((part) => part.type === "text"));
+    } }),
+  tool({ ...reads("list_roots", "List roots", "Asks where the user works (deprecated)"),
+    handler: async (_, { ask }) => structured(await ask("roots", { method: "roots/list" })) }),
+];
 
-/** Waits, but no longer than the caller does. */
-const sleep = (ms: number, signal: AbortSignal) => new Promise<void>((resolve) => {
-  const wake = () => {
-    clearTimeout(timer);
-    resolve();
-  };
-  const timer = setTimeout(wake, signal.aborted ? 0 : ms);
-  signal.addEventListener("abort", wake);
-});
+/** Notes: resources that a tool adds while the server runs, in a list that so changes. */
+function notebook({ resources, updated }: ChangeSource) {
+  const notes = new Map([["note:latest", "Nothing yet. The tool add_note writes here."]]);
+  let written = 0;
+  const add = tool({ name: "add_note", title: "Add a note", inputSchema: TEXT,
+    description: "Adds a resource that all can read, and tells those who listen for changes",
+    annotations: { destructiveHint: false, openWorldHint: false }, handler(given) {
+      const uri = `note:${++written}`;
+      notes.set("note:latest", given.text).set(uri, given.text);
+      notes.delete(`note:${written - 100}`); // nothing is kept for ever
+      resources();
+      updated("note:latest");
+      return blocks({ type: "resource_link", uri, name: uri, mimeType: "text/plain" });
+    } });
+  const list = (): ResourceDefinition[] => [...notes].map(([uri, text]) =>
+    ({ uri, name: uri, mimeType: "text/plain", read: () => text }));
+  return { add, list };
+}
 
-// A chessboard of 8 by 8 pixels.
-const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAIAQAAAADsdIMmAAAADklEQVR42mMIZVjFgIQBHpwD/" +
-  "XAVyZAAAAAASUVORK5CYII=";
+/** The chapters of this file; none where it cannot be read, as in a worker. */
+async function readChapters() {
+  try {
+    const { readFile } = await node<{ readFile(file: URL, encoding: string): Promise<string> }>(
+      "fs/promises");
+    const source = await readFile(new URL(import.meta.url), "utf8");
+    const found = source.matchAll(/^\/\/ #region (\d+\. (.+))\n[^]*?\n\/\/ #endregion$/gm);
+    return [...found].map(([text, title = "", words = ""]) => {
+      const opening = text.split("\n//\n")[1]?.replace(/\s*\/\/ /g, " ").trim() ?? "";
+      return { text, title, name: words.toLowerCase().replace(/[^a-z0-9]+/g, "-"),
+        description: /^.*?\.(?= |$)/.exec(opening)?.[0] ?? "" }; // its first sentence
+    });
+  } catch {
+    return [];
+  }
+}
+/** This file as resources, beside others, and as prompts. */
+function bookOf(others: () => ResourceDefinition[]) {
+  const [prefix, mimeType] = ["mcp-raw://chapter/", "text/x-typescript"];
+  let chapters: ReturnType<typeof readChapters> | undefined;
+  const all = () => (chapters ??= readChapters());
+  const find = async (wanted: unknown) => (await all()).find(({ name }) => name === wanted);
+  const names = async (typed: string) => (await all()).map(({ name }) => name)
+    .filter((name) => name.includes(typed.toLowerCase()));
+  const templates: TemplateDefinition[] = [{ uriTemplate: `${prefix}{name}`, mimeType,
+    name: "chapter", title: "A chapter of mcp-raw.ts", complete: { name: names },
+    read: async ({ name }) => (await find(name))?.text }];
+  const resources = async (): Promise<ResourceDefinition[]> => [...others(), ...(await all()).map(
+    ({ text, ...about }) => ({ ...about, uri: prefix + about.name, mimeType, read: () => text }))];
+  const prompts: PromptDefinition[] = [
+    { name: "explain_word", title: "Explain a word of MCP",
+      arguments: [{ name: "word", required: true }],
+      complete: { word: ["client", "cursor", "elicitation", "prompt", "resource", "root",
+        "sampling", "server", "subscription", "tool", "transport"] },
+      get: ({ word }) => `What is "${word}" in the Model Context Protocol? Be brief.` },
+    { name: "explain_chapter", title: "Explain a chapter of mcp-raw.ts",
+      arguments: [{ name: "chapter", required: true }, { name: "level" }],
+      complete: { chapter: names, level: ["newcomer", "programmer", "implementer"] },
+      async get({ chapter, level = "newcomer" }) {
+        const found = await find(chapter);
+        if (found === undefined) throw new ProtocolError(INVALID_PARAMS, `No chapter ${chapter}`);
+        const ask = `Explain what this chapter of mcp-raw.ts does for MCP. My level: ${level}.`;
+        const resource = { uri: prefix + found.name, mimeType, text: found.text };
+        return [{ role: "user", content: { type: "text", text: ask } },
+          { role: "user", content: { type: "resource", resource } }];
+      } }];
+  return { resources, templates, prompts };
+}
 
 /** The server of `serve` and `demo`. */
-export function demoServer({ note = () => {}, report = () => {} }: DemoOptions = {}): Server {
-  const number = { type: "number" } as const;
-  const type = "object"; // of all arguments
-  const nothing = { type, properties: {}, additionalProperties: false } as const;
-  const numbers = { type, properties: { a: number, b: number }, required: ["a", "b"] } as const;
-  return server({ ...SELF, report, instructions: "A server to try MCP on.", tools: [
-    { name: "get_current_time", description: "The time now, in UTC", inputSchema: nothing,
-      handler: () => text(new Date().toISOString()) },
-    { name: "echo", description: "Gives back the text", inputSchema:
-        { type, properties: { text: { type: "string" } }, required: ["text"] },
-      handler: (given) => text(given.text) },
-    { name: "add", description: "Adds two numbers", inputSchema: numbers,
-      handler: ({ a, b }) => text(`${a + b}`) },
-    { name: "calculator", description: "Calculates with two numbers", inputSchema:
-        { type, required: ["operation", "a", "b"], properties: { a: number, b: number,
-          operation: { type: "string", enum: ["add", "subtract", "multiply", "divide"] } } },
-      handler: ({ operation, a, b }) => calculate(operation, a, b) },
-    { name: "divide", description: "Divides, for programs too", inputSchema: numbers,
-      outputSchema: { type, properties: { quotient: number, remainder: number } },
-      handler: ({ a, b }) => b === 0 ? toolError("Division by zero")
-        : structured({ quotient: Math.trunc(a / b), remainder: a % b }) },
-    { name: "sleep", description: "Waits, unless it is cancelled", inputSchema:
-        { type, required: ["ms"], properties: { label: { type: "string" },
-          ms: { type: "integer", minimum: 0, maximum: 600_000 } } },
-      async handler({ ms, label = "" }, { lane }) {
-        await sleep(Number(ms), lane.signal);
-        if (!lane.signal.aborted) return text(`Slept ${ms} ms`);
-        note(`sleep ${label}${label && " "}aborted: ${abortReason(lane.signal).message}`);
-        return toolError("aborted");
-      } },
-    { name: "picture", description: "A very small picture", inputSchema: nothing,
-      handler: () => blocks({ type: "image", data: PNG, mimeType: "image/png" }) },
-  ] });
+export function demoServer({ note = () => {}, report = () => {}, list = {} }: DemoOptions = {}):
+  Server {
+  const changes = changeSource();
+  const { add, list: notes } = notebook(changes);
+  return server({ ...SELF, report, changes, list, ...bookOf(notes),
+    tools: [...QUICK, ...slowTools(note), ...ASKING, add],
+    instructions: "To try MCP on. Its resources are the chapters of mcp-raw.ts, both ends of MCP " +
+      "in one file: read them to answer questions about the protocol." });
 }
 // #endregion
 
-// #region 41. The wire log
-// uses messages errors-and-parsing texts-and-lanes server-sent-events · spec basic#messages
+// #region 41. What messages mean
+// uses messages · spec basic#messages
+//
+// The words of the wire log: what a message is, the first time that something
+// of its kind is seen. The first word of a line is its label: what it `is`,
+// `why`, what one `must` or `should` do, and what would `fix` a fault.
+//
+//   "isError":true  ->  is The call was in order, and the tool failed.
+
+// > stands for a request, < for its result, ! for a notification; the others
+// for members and types in a message, and events. {name} is what it names.
+const EXPLANATIONS: Readonly<Record<string, string>> = {
+  line: "is One line is one message: a JSON text and a newline (spec basic/transports/stdio).",
+  post: `is Each message is a POST of its own. Headers repeat what proxies need to know.
+must Headers and body agree (spec basic/transports/streamable-http#server-validation).`,
+  "io.modelcontextprotocol/protocolVersion": `is _meta names the revision, the client and what \
+it can do, in every request.
+why So any process can answer any request: no handshake, no session (spec basic#meta).`,
+  "io.modelcontextprotocol/serverInfo":
+    "should serverInfo says who answered; it proves nothing (spec basic#meta).",
+  ttlMs: `is ttlMs: how long this stays fresh, in ms. cacheScope: for all readers, or for one.
+should Ask again when it is not (spec server/utilities/caching#time-to-live-ttl-field).`,
+  nextCursor: "is nextCursor: ask for more with it as cursor (spec server/utilities/pagination).",
+  ">server/discover": `is Ask which revisions the server speaks and what it offers.
+must Every server answers this (spec server/discover).`,
+  "<server/discover": "is The revisions, and capabilities: the kinds of things that it offers.",
+  ">tools/list": "is Ask for the tools, for a model to call (spec server/tools#listing-tools).",
+  "<tools/list": "is inputSchema says what a model may send (spec server/tools#tool).",
+  ">tools/call": 'is Call the tool "{name}" (spec server/tools#calling-tools).',
+  "<tools/call": "is content is for a model to read (spec server/tools#tool-result).",
+  structuredContent: "is structuredContent: for programs (spec server/tools#structured-content).",
+  image: "is data is the picture, as Base64 (spec server/tools#image-content).",
+  resource_link: "is A link to something to read (spec server/tools#resource-links).",
+  isError: `is The call was in order and the tool failed: a result, marked isError.
+why A model reads results and tries again (spec server/tools#error-handling).`,
+  progressToken: "is progressToken asks to be told of progress (spec basic/patterns/progress).",
+  "!progress": "is How far it is. Without id this is a notification: no answer is due.",
+  "io.modelcontextprotocol/logLevel":
+    "is logLevel asks for the log of the call, from that level on (spec server/utilities/logging).",
+  "!message": "is A line of that log. Deprecated: stderr is better (spec deprecated).",
+  "!cancelled": `is This is given up. Notifications get no answer.
+should Nothing more is said about it (spec basic/patterns/cancellation#behavior-requirements).`,
+  closes: "is The client cancels so (spec basic/transports/streamable-http#cancellation).",
+  opens: `is The answer takes its time, so a stream opens for it; comments keep it alive.
+should Proxies let it flow (spec basic/transports/streamable-http#receiving-messages).`,
+  ">resources/list": "is Ask what there is to read (spec server/resources#listing-resources).",
+  "<resources/list": "is Each has a URI, which is its name and no more (spec server/resources).",
+  ">resources/templates/list": "is Ask for patterns of URIs (spec server/resources).",
+  "<resources/templates/list": "is The client fills in {braces}, and has a URI to read.",
+  ">resources/read": "is Read {name} (spec server/resources#reading-resources).",
+  "<resources/read": "is Its contents: text, or blob, which is bytes as Base64.",
+  ">prompts/list": "is Ask for prompts: texts for a user to pick (spec server/prompts).",
+  "<prompts/list": "is arguments are what the user fills in.",
+  ">completion/complete": "is What could an argument become? (spec server/utilities/completion)",
+  "<completion/complete": "is The likely values, the best first, at most 100.",
+  ">prompts/get": 'is Fill in the prompt "{name}" (spec server/prompts#getting-a-prompt).',
+  "<prompts/get": "is messages are what to put before a model.",
+  input_required: `is Not done: the server needs to know more, and this request is over.
+why It waits for nobody, and keeps nothing (spec basic/patterns/mrtr#basic-workflow).`,
+  "elicitation/create": `is A question, under a name of its own: a form for the user to fill in.
+must Say who asks, and let the user decline (spec client/elicitation#user-interaction-model).`,
+  "elicitation/create url": `is The user is to open a page. What happens there stays there.
+must Show the whole URL, open it on consent (spec client/elicitation#safe-url-handling).`,
+  "sampling/createMessage": "is A text for the client's model. Deprecated (spec client/sampling).",
+  "roots/list": "is In which folders does the user work? Deprecated (spec client/roots).",
+  requestState: `is requestState is what the server has to remember, kept by the client for it.
+must It goes back as it came (spec basic/patterns/mrtr#client-requirements-basic-workflow).`,
+  inputResponses: `is The same call once more, with the answers, by the names of the questions.
+must Its id is new (spec basic/patterns/mrtr#client-requirements-basic-workflow).`,
+  ">subscriptions/listen": `is Ask to hear of changes of these kinds. The request stays open.
+should The server ends it with a result (spec basic/patterns/subscriptions#graceful-closure).`,
+  "!subscriptions/acknowledged": `is What the server will tell of.
+must It comes before all else (spec basic/patterns/subscriptions#acknowledgment).`,
+  "io.modelcontextprotocol/subscriptionId": 
+    "is subscriptionId is the id of the request to hear this.",
+  "!resources/list_changed": "is The list is not what it was: ask for it again.",
+  "!resources/updated": "is {name} is not what it was: read it again.",
+  "!tools/list_changed": "is The tools are not what they were: ask for them again.",
+  "!prompts/list_changed": "is The prompts are not what they were: ask for them again.",
+  "<subscriptions/listen": "is The server ends the subscription, in good order.",
+  "-32601": "is -32601: the server offers no such method (spec basic#error-codes).",
+  "-32602": "is -32602: wrong parameters, or no such tool (spec server/tools#error-handling).",
+  "-32020": `is -32020: a header and the body differ, so the request is refused with status 400.
+why Proxies act on headers (spec basic/transports/streamable-http#server-validation).`,
+  "-32021": "is -32021: the client cannot be asked what this needs (spec basic#error-codes).",
+  "-32022": `is -32022: the server does not speak this revision; data.supported lists its own.
+should Choose one, ask again (spec basic/versioning#protocol-version-negotiation).`,
+  fault: "fix Send one JSON object as JSON-RPC 2.0 (spec basic#messages); logs go to stderr.",
+};
+
+/** What an entry is, what it is about, and which explanations may fit. */
+interface Reading { kind: string; about: string; topics: string[]; name?: string; fault?: string }
+const membersOf = (value: unknown): string[] => Object.keys(isObject(value) ? value : {});
+function readRequest(message: JSONRPCNotification & { id?: RequestId }): Reading {
+  const { method, params = {} } = message;
+  const { name, uri, ref, requestId, _meta } = params;
+  const subject = String(name ?? uri ?? Object(ref).name ?? Object(ref).uri ?? "");
+  const id = message.id ?? requestId ?? Object(_meta)["io.modelcontextprotocol/subscriptionId"];
+  const about = `${id === undefined ? "" : `id=${JSON.stringify(id)} `}${method} ${subject}`;
+  const [kind, topic] = "id" in message ? ["request", `>${method}`]
+    : ["notification", method.replace("notifications/", "!")];
+  return { kind, name: subject, about, topics: [topic, ...membersOf(params), ...membersOf(_meta)] };
+}
+function readResponse(message: JSONRPCResponse, asked: Map<string, Reading>): Reading {
+  const id = JSON.stringify(message.id);
+  if ("error" in message) {
+    const { code, message: why } = message.error;
+    const about = `${id === undefined ? "" : `id=${id} `}${code} ${why}`;
+    return { kind: "error", about, topics: [String(code)] };
+  }
+  const { isError, resultType, content, inputRequests, ...members } = message.result;
+  const { about, topics: [topic = ""] } = asked.get(id) ?? { about: `id=${id}`, topics: [] };
+  const first = isError === true ? "isError"
+    : resultType === "input_required" ? resultType : topic.replace(">", "<");
+  const questions = Object.values(Object(inputRequests)).filter(isObject).map((question) =>
+    `${question.method}${Object(question.params).mode === "url" ? " url" : ""}`);
+  const types = [content].flat().map((block) => String(Object(block).type));
+  return { kind: "result", about, topics: [first, ...questions, ...types,
+    ...membersOf(members), ...membersOf(members._meta)] };
+}
+// #endregion
+
+// #region 42. The wire log
+// uses errors-and-parsing texts-and-lanes server-sent-events what-messages-mean
+//   · spec basic#messages
 //
 // What crosses the wire, for people: each message under a line that says what
 // it is, in lines that joined are its exact bytes, with a word of explanation
@@ -5636,7 +5924,8 @@ export function demoServer({ note = () => {}, report = () => {} }: DemoOptions =
 //     | "arguments":{"a":2,"b":3},"_meta":{..same 3 keys as #1..}}}\n
 //
 // A line breaks only after `,` `{` `[`. What _meta repeats is folded, under a
-// mark that no JSON contains; what would steer a terminal is escaped.
+// mark that no JSON contains, and so are headers; what steers terminals is
+// escaped.
 
 /** One thing that crossed the wire. */
 export interface WireEntry {
@@ -5709,67 +5998,22 @@ export function foldMeta(text: string, seq: number, known: Map<string, number>):
     return mark.length < to - from ? folded.slice(0, from) + mark + folded.slice(to) : folded;
   }, text);
 }
+/** The head of an entry, without the lines that an earlier one had. */
+function foldHead([first, ...rest]: readonly string[], seq: number, known: Map<string, number>) {
+  // What is said of the message itself stays in sight.
+  const old = rest.filter((line) => known.has(line) && !/^mcp-(?:method|name|param)/.test(line));
+  const count = `${old.length} header${old.length === 1 ? "" : "s"}`;
+  const mark = `  ..same ${count} as #${known.get(old[0] ?? "")}..`;
+  const fresh = rest.filter((line) => !old.includes(line));
+  for (const line of fresh) known.set(line, seq);
+  return first === undefined ? [] : [first + (old.length > 0 ? mark : ""), ...fresh];
+}
 const SECRET = new RegExp("^((?:(?:proxy-)?authorization|(?:set-)?cookie|[\\w-]*(?:token|secret|" +
   "api-?key)[\\w-]*):\\s*(?:(?:Bearer|Basic) )?).+", "i");
 /** A header line without its secret, a text without its tokens. */
 export const masked = (text: string): string => text.replace(SECRET, "$1..masked..").replace(
   /("(?:access_token|refresh_token|id_token|client_secret)"\s*:\s*")[^"]+/g, "$1..masked..");
 
-// Each is said once in a conversation, with the first message that it fits. The
-// first word of a line is its label; {name} is what the message names.
-const EXPLANATIONS: Readonly<Record<string, string>> = {
-  line: "is One line is one message: a JSON text and a newline (spec basic/transports/stdio).",
-  post: `is Each message is a POST of its own. Headers repeat what proxies need to know.
-must Headers and body agree (spec basic/transports/streamable-http#server-validation).`,
-  meta: `is _meta names the revision, the client and what it can do, in every request.
-why So any process can answer any request: no handshake, no session (spec basic#meta).`,
-  "request server/discover": `is Ask which revisions the server speaks and what it offers.
-must Every server answers this (spec server/discover).`,
-  "result server/discover": `is Revisions and capabilities. A client may keep them for ttlMs.
-should serverInfo says who answered; it proves nothing (spec basic#meta).`,
-  "request tools/list": "is Ask for the tools, page by page (spec server/tools#listing-tools).",
-  "result tools/list": "is inputSchema says what a model may send (spec server/tools#tool).",
-  "request tools/call": 'is Call the tool "{name}" (spec server/tools#calling-tools).',
-  isError: `is The call was in order and the tool failed: a result, marked isError.
-why A model reads results and tries again (spec server/tools#error-handling).`,
-  progress: "is progressToken asks for progress under that name (spec basic/patterns/progress).",
-  "notification notifications/cancelled": `is The client gives up. Notifications get no answer.
-should Nothing more is said about it (spec basic/patterns/cancellation#behavior-requirements).`,
-  closes: "is The client cancels so (spec basic/transports/streamable-http#cancellation).",
-  opens: `is The answer takes its time, so a stream opens for it; comments keep it alive.
-should Proxies let it flow (spec basic/transports/streamable-http#receiving-messages).`,
-  "-32601": "is -32601: the server offers no such method (spec basic#error-codes).",
-  "-32602": "is -32602: wrong parameters, or no such tool (spec server/tools#error-handling).",
-  "-32020": `is -32020: a header and the body differ, so the request is refused with status 400.
-why Proxies act on headers (spec basic/transports/streamable-http#server-validation).`,
-  "-32022": `is -32022: the server does not speak this revision; data.supported lists its own.
-should Choose one, ask again (spec basic/versioning#protocol-version-negotiation).`,
-  fault: "fix Send one JSON object as JSON-RPC 2.0 (spec basic#messages); logs go to stderr.",
-};
-
-/** What an entry is, what it is about, and which explanations fit. */
-interface Reading { kind: string; about: string; topics: string[]; name?: string; fault?: string }
-function readRequest(message: JSONRPCNotification & { id?: RequestId }): Reading {
-  const { method, params = {} } = message;
-  const meta = isObject(params._meta) ? params._meta : {};
-  const name = String(params.name ?? params.uri ?? "");
-  const kind = "id" in message ? "request" : "notification";
-  const id = message.id ?? params.requestId;
-  const about = `${id === undefined ? "" : `id=${JSON.stringify(id)} `}${method} ${name}`;
-  return { kind, name, about, topics: [`${kind} ${method}`,
-    Object.keys(meta).length > 1 ? "meta" : "", "progressToken" in meta ? "progress" : ""] };
-}
-function readResponse(message: JSONRPCResponse, asked: Map<string, Reading>): Reading {
-  const id = JSON.stringify(message.id);
-  if ("error" in message) {
-    const { code, message: why } = message.error;
-    const about = `${id === undefined ? "" : `id=${id} `}${code} ${why}`;
-    return { kind: "error", about, topics: [String(code)] };
-  }
-  const { about, topics } = asked.get(id) ?? { about: `id=${id}`, topics: [] };
-  const topic = String(topics[0]).replace("request", "result");
-  return { kind: "result", about, topics: [message.result.isError === true ? "isError" : topic] };
-}
 function readEntry(entry: WireEntry, asked: Map<string, Reading>): Reading {
   const { frame, direction, text, what = "no body" } = entry;
   let payload = text.trim();
@@ -5801,7 +6045,8 @@ function explain(text: string, width: number): string[] {
     }
     return lines;
   });
-}const COLORS: Readonly<Record<string, number>> = { "C->S": 36, "S->C": 32, bad: 31, dim: 2 };
+}
+const COLORS: Readonly<Record<string, number>> = { "C->S": 36, "S->C": 32, bad: 31, dim: 2 };
 /** Colour is for terminals, unless the environment says otherwise. */
 export const wantsColor = ({ NO_COLOR, FORCE_COLOR }: ColorWish, terminal: boolean): boolean =>
   FORCE_COLOR ? FORCE_COLOR !== "0" : terminal && !NO_COLOR;
@@ -5835,19 +6080,20 @@ export function wireLog({ columns = 100, color = false }: WireLogOptions = {}):
     const notes = fresh.map((topic) =>
       String(EXPLANATIONS[topic]).replace("{name}", () => printable(name)));
     return [
-      paint(direction)(title(entry, reading)),
-      ...head.map((line) => `  ${direction === "C->S" ? ">" : "<"} ${printable(masked(line))}`),
+      ...(reading.kind === "request" ? [""] : []), paint(direction)(title(entry, reading)),
+      ...foldHead(head, seq, known)
+        .map((line) => `  ${direction === "C->S" ? ">" : "<"} ${printable(masked(line))}`),
       ...shown.split(/(?<=\n)/).filter((line) => line !== "")
         .flatMap((line) => breakText(printable(masked(line)), width - 4))
         .map((line) => `  | ${line}`),
       ...(fault === undefined ? [] : explain(`BAD ${printable(fault)}`, width).map(paint("bad"))),
-      ...notes.flatMap((note) => explain(note, width)).map(paint("dim")), "", "",
+      ...notes.flatMap((note) => explain(note, width)).map(paint("dim")), "",
     ].join("\n");
   };
 }
 // #endregion
 
-// #region 42. Wire taps
+// #region 43. Wire taps
 // uses stdio http-requests http-client the-wire-log · spec basic/transports
 //
 // Where the log gets its entries from: functions that stand in the way of a
@@ -5969,7 +6215,7 @@ export function watchPipe(tap: WireTap, { readable, write }: Pipe): Pipe {
 }
 // #endregion
 
-// #region 43. Arguments
+// #region 44. Arguments
 // uses errors-and-parsing texts-and-lanes stdio the-wire-log
 //
 // What was typed, taken apart; and what went wrong, in one sentence that names
@@ -5991,8 +6237,12 @@ export interface IO {
   onSignal(listener: (name: "SIGINT" | "SIGTERM" | "SIGHUP") => void): void;
   /** The command that runs this file again. */
   self(): Promise<readonly string[]>;
-  /** Loads a module by its path. */
-  load(file: string): Promise<Record<string, unknown>>;
+  /** The file: URL of a path. */
+  locate(path: string): Promise<string>;
+  /** Loads a module by its URL. */
+  load(url: string): Promise<Record<string, unknown>>;
+  /** Asks whoever sits at the terminal, if there is one; undefined at the end of input. */
+  ask?: ((question: string) => Promise<string | undefined>) | undefined;
 }
 
 const HELP = `mcp-raw.ts demo                                  watch a conversation, byte by byte
@@ -6008,10 +6258,13 @@ call   [TOOL [key=value ...] | --method M [--params JSON] | --line TEXT | --list
   -H 'Name: value'  a header, repeatable      -e KEY=VALUE  a variable of the command
   --timeout MS      how long to wait          --cwd DIR     where the command runs
   --json            the whole result          --wire        every byte, explained, on stderr
-  -q, --quiet       no warnings               -h, -V        this text, the version
+  -q, --quiet       only results and errors   -h, -V        this text, the version
+  --answer KEY=VALUE  fill in a field when the server asks, repeatable; --decline: answer no
+  --root DIR        a folder to tell the server of, repeatable
   --line TEXT       send TEXT as it is, right or wrong, and print what comes back
-  --listen          print notifications until Ctrl-C
-  --module FILE     serve the default export of FILE, or its app or server
+  --listen          print changes until Ctrl-C; --params '{"notifications":{..}}' says of what
+  --module FILE     serve the default export of FILE, or its app or server; else the demo
+  --page N          serve lists in pages of N entries
 
 Results go to stdout, all else to stderr. Exit codes: 0 fine, 1 usage, 3 authorization,
 4 unreachable, timed out or died, 5 tool error or not found, 6 a rule broken.
@@ -6020,8 +6273,9 @@ Results go to stdout, all else to stderr. Exit codes: 0 fine, 1 usage, 3 authori
 // Per command: = takes a value, * may be repeated, ? takes a number or nothing.
 const FLAGS: Readonly<Record<string, string>> = {
   demo: "http era=",
-  serve: "stdio http? host= allow-origin=* module= wire",
-  call: "method= params= line= listen header=* env=* cwd= timeout= json quiet wire",
+  serve: "stdio http? host= allow-origin=* module= page= wire",
+  call: "method= params= line= listen header=* env=* cwd= timeout= json quiet wire " +
+    "answer=* decline root=*",
 };
 const SHORT: Readonly<Record<string, string>> =
   { "-H": "--header", "-e": "--env", "-q": "--quiet" };
@@ -6115,13 +6369,15 @@ export function failureOf(error: unknown): { code: number; sentence: string } {
 }
 // #endregion
 
-// #region 44. Calling a server
+// #region 45. Answering a server
 // uses everything
 //
-// The command `call`, its first half: reach a server and call one of its tools.
-// What is typed are words, so the tool's schema says whether "2" is a number.
+// What is typed are words, so a schema says whether "2" is a number. That goes
+// for the arguments of a tool, and for the forms that it may ask to be filled
+// in: from flags, or at the terminal, else the answer is no. The user sees who
+// asks, a form before it is sent, and a URL in full, which is opened by hand.
 //
-//   call add a=2 b=40 -- node server.mjs  ->  42
+//   call book_table --answer name=Ada -- node server.mjs
 
 /** What a command runs in; onEnd takes what has to be done at the end in any case. */
 export interface Stage {
@@ -6131,22 +6387,161 @@ export interface Stage {
   signal: AbortSignal;
   onEnd(end: () => unknown): void;
 }
-type Entry = Record<string, unknown>; // of a list, from a stranger
-/** A client for any method by its name; what comes back is looked at first. */
-interface AnyClient extends Client {
-  call: Client["call"] & ((method: string, params: object, how?: CallOptions) => Promise<Result>);
-  list: Client["list"] & ((method: string, key: string) => Promise<Entry[]>);
-}
+const say = ({ stderr }: IO, sentence: string) => stderr(`mcp-raw: ${printable(sentence)}\n`);
+const warner = ({ args, io }: Stage) => (sentence: string): void => {
+  if (args.flag("--quiet") === undefined) say(io, sentence);
+};
 const URL_WORD = /^https?:\/\//i;
 function targetOf({ words, target }: Arguments): string | readonly string[] {
   const urls = words.filter((word) => URL_WORD.test(word));
   if (urls.length + Math.min(1, target.length) === 1) return urls[0] ?? target;
   throw usage("Name one server: an http URL, or -- and the command that starts it");
 }
-const say = ({ stderr }: IO, sentence: string) => stderr(`mcp-raw: ${printable(sentence)}\n`);
-const warner = ({ args, io }: Stage) => (sentence: string): void => {
-  if (args.flag("--quiet") === undefined) say(io, sentence);
-};
+
+/** The types that a schema names, also inside anyOf and oneOf. */
+function typesOf(schema: unknown): unknown[] {
+  if (!isObject(schema)) return [];
+  if (schema.type !== undefined) return [schema.type].flat();
+  return [schema.anyOf, schema.oneOf].flat().flatMap(typesOf);
+}
+/** A typed word as the value that a schema asks for; undefined when it does not fit. */
+export function readWord(word: string, schema: unknown): unknown {
+  const types = typesOf(schema);
+  const value = types.length === 1 && types[0] === "string" ? undefined : typedJSON(word);
+  const type = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
+  const fits = types.length === 0 || types.includes(type) ||
+    types.includes("integer") && Number.isInteger(value);
+  if (value !== undefined && fits) return value;
+  return types.length === 0 || types.includes("string") ? word : undefined;
+}
+/** The key=value words as an object of a schema has them. */
+function readWords(words: readonly string[], schema: unknown, warn: (sentence: string) => void) {
+  const fields = new Map(Object.entries(Object(Object(schema).properties)));
+  const given = new Map<string, unknown>();
+  for (const [key, word] of words.map((pair) => pairOf("An argument", pair))) {
+    if (given.has(key)) throw usage(`The argument ${key} is given twice`);
+    const field = fields.get(key);
+    const value = field === undefined ? undefined : readWord(word, field);
+    const why = field === undefined ? "not in the schema" : `no ${typesOf(field).join("|")}`;
+    given.set(key, value ?? word);
+    if (schema !== undefined && value === undefined) {
+      warn(`${key}=${word} is ${why}; sent as typed.`);
+    }
+  }
+  return Object.fromEntries(given);
+}
+
+type Put = NonNullable<IO["ask"]>;
+type Content = NonNullable<ElicitResult["content"]>;
+/** Goes through the fields of a form at the terminal; undefined when the user turns away. */
+async function fillForm({ requestedSchema }: ElicitRequestFormParams, io: IO, ask: Put) {
+  const { properties, required = [] } = requestedSchema;
+  const content = new Map<string, unknown>();
+  for (const [key, field] of Object.entries(properties)) {
+    const check = compile(field);
+    for (let open = true; open;) {
+      const typed = await ask(printable(`  ${key} ${JSON.stringify(field)}: `));
+      if (typed === undefined) return undefined;
+      const value = typed === "" ? field.default
+        : field.type === "array" && !typed.startsWith("[") ? typed.split(/\s*,\s*/)
+        : readWord(typed, field) ?? typed;
+      const [issue] = value === undefined ? [] : check(value) ?? [];
+      open = issue !== undefined || value === undefined && required.includes(key);
+      if (open) io.stderr(`    ${printable(issue?.message ?? "this is needed")}\n`);
+      else if (value !== undefined) content.set(key, value);
+    }
+  }
+  return Object.fromEntries(content) as Content; // checked one by one
+}
+async function putForm(params: ElicitRequestFormParams, io: IO, ask: Put): Promise<ElicitResult> {
+  for (;;) {
+    const content = await fillForm(params, io, ask);
+    const sure = content &&
+      await ask(printable(`  Send ${JSON.stringify(content)}? y, n(o), c(hange): `));
+    if (content === undefined || sure === undefined) return { action: "cancel" };
+    if (/^n/i.test(sure)) return { action: "decline" };
+    if (!/^c/i.test(sure)) return { action: "accept", content };
+  }
+}
+/** A URL as it has to be shown before anybody opens it. */
+function urlLines(url: string): string[] {
+  const { host, protocol, username, password } = new URL(url);
+  return [url, `The host is ${host}`,
+    /(?:^|\.)xn--/.test(host) ? "Its name is in Punycode, so it may look like another" : "",
+    username + password === "" ? "" : "What stands before the @ is not the host",
+    protocol === "https:" ? "" : "What is typed there can be read on its way (http)"];
+}
+/** What a person at the terminal says in place of a model. */
+async function putSample({ messages, systemPrompt }: CreateMessageRequestParams, ask: Put) {
+  const said = messages.flatMap(({ role, content }) => [content].flat().map((part) =>
+    `${role}: ${part.type === "text" ? part.text : part.type}`));
+  if (systemPrompt !== undefined) said.unshift(`system: ${systemPrompt}`);
+  const lines = said.map((line) => `  ${printable(line)}\n`);
+  const text = await ask(`${lines.join("")}  You are the model: `);
+  if (text === undefined) throw new TransportError("cancelled", "The model said nothing");
+  return { role: "assistant", content: { type: "text", text }, model: "a person" } as const;
+}
+/** How `call` answers what its server asks on the way: from flags, or at the terminal. */
+export function answersOf(stage: Stage): Answers {
+  const { args, io } = stage;
+  const roots = args.all("--root");
+  const typed = args.all("--answer").map((pair) => ({ pair, key: pairOf("--answer", pair)[0] }));
+  const declines = args.flag("--decline") !== undefined;
+  const ask = declines ? undefined : io.ask;
+  if (declines && typed.length > 0) throw usage("Choose one: --answer or --decline");
+  let last: Promise<unknown> = Promise.resolve();
+  /** Asks one thing after the other, saying who asks. */
+  const inTurn = <T>(lines: string[], work: () => Awaitable<T>): Promise<T> => {
+    const next = last.then(() => {
+      const [first, ...rest] = lines.filter((line) => line !== "").map(printable);
+      io.stderr(`${[`${[targetOf(args)].flat().join(" ")} ${first}`, ...rest].join("\n  ")}\n`);
+      return work();
+    });
+    last = next.catch(() => {});
+    return next;
+  };
+  const decline = (fix: string): ElicitResult => {
+    say(io, declines ? "Declined" : `Declined: there is no terminal to ask at. ${fix}`);
+    return { action: "decline" };
+  };
+  return {
+    form(params) {
+      const { message, requestedSchema: { properties, required = [], ...schema } } = params;
+      const own = typed.filter(({ key }) => Object.hasOwn(properties, key)).map(({ pair }) => pair);
+      const content = readWords(own, { ...schema, properties }, warner(stage)) as Content;
+      const lacking = required.find((key) =>
+        !Object.hasOwn(content, key) && properties[key]?.default === undefined);
+      if (own.length > 0 && lacking === undefined) return { action: "accept", content };
+      return inTurn([`asks: ${message}`], () => ask !== undefined ? putForm(params, io, ask)
+        : decline(`--answer ${lacking ?? "KEY"}=... fills in the form`));
+    },
+    url: ({ message, url }) =>
+      inTurn([`asks you to open a page: ${message}`, ...urlLines(url)], async () => {
+        if (ask === undefined) return decline("Nothing but a person can agree to that");
+        const done = await ask("  Open it yourself if you trust it, then y; or n to decline: ");
+        return { action: done === undefined ? "cancel" : /^y/i.test(done) ? "accept" : "decline" };
+      }),
+    ...(ask && { sample: (params) => inTurn(["asks a model:"], () => putSample(params, ask)) }),
+    ...(roots.length > 0 && { roots: () => Promise.all(
+      roots.map(async (name) => ({ uri: await io.locate(name), name }))) }),
+  };
+}
+// #endregion
+
+// #region 46. Calling a server
+// uses everything
+//
+// The command `call`, its first half: reach a server and call one of its tools.
+// What the server tells meanwhile goes to stderr.
+//
+//   call add a=2 b=40 -- node server.mjs  ->  42
+
+type Entry = Record<string, unknown>; // of a list, from a stranger
+/** A client for any method by its name; what comes back is looked at first. */
+interface AnyClient extends Client {
+  call: Client["call"] & ((method: string, params: object, how?: CallOptions) => Promise<Result>);
+  list: Client["list"] & ((method: string, key: string) => Promise<Entry[]>);
+}
 function looksOf({ env, columns }: IO, stream: "stdout" | "stderr"): WireLogOptions {
   const width = columns[stream];
   return { color: wantsColor(env, width !== undefined), columns: width ?? 100 };
@@ -6209,39 +6604,9 @@ async function reach(stage: Stage): Promise<{ client: AnyClient; noisy: boolean 
       reached.noisy = true;
       warn(fault.message);
     } });
-  const options = { info: SELF, warn, ...(timeoutMs !== undefined && { timeoutMs }) };
+  const options = { info: SELF, warn, ...(timeoutMs !== undefined && { timeoutMs }),
+    ...answering(answersOf(stage), { compile, warn }) };
   return Object.assign(reached, { client: connect(exchange, options) as AnyClient });
-}
-/** The types that a schema names, also inside anyOf and oneOf. */
-function typesOf(schema: unknown): unknown[] {
-  if (!isObject(schema)) return [];
-  if (schema.type !== undefined) return [schema.type].flat();
-  return [schema.anyOf, schema.oneOf].flat().flatMap(typesOf);
-}
-/** A typed word as the value that a schema asks for; undefined when it does not fit. */
-export function readWord(word: string, schema: unknown): unknown {
-  const types = typesOf(schema);
-  const value = types.length === 1 && types[0] === "string" ? undefined : typedJSON(word);
-  const type = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
-  const fits = types.length === 0 || types.includes(type) ||
-    types.includes("integer") && Number.isInteger(value);
-  if (value !== undefined && fits) return value;
-  return types.length === 0 || types.includes("string") ? word : undefined;
-}
-/** The key=value words as arguments for a tool. */
-function readWords(words: readonly string[], tool: unknown, warn: (sentence: string) => void) {
-  const schema = isObject(tool) && isObject(tool.inputSchema) ? tool.inputSchema : {};
-  const properties = new Map(Object.entries(isObject(schema.properties) ? schema.properties : {}));
-  const given = new Map<string, unknown>();
-  for (const [key, word] of words.map((pair) => pairOf("An argument", pair))) {
-    if (given.has(key)) throw usage(`The argument ${key} is given twice`);
-    const property = properties.get(key);
-    const value = property === undefined ? undefined : readWord(word, property);
-    const why = property === undefined ? "not in the schema" : `no ${typesOf(property).join("|")}`;
-    if (value === undefined && tool !== undefined) warn(`${key}=${word} is ${why}; sent as typed.`);
-    given.set(key, value === undefined ? word : value);
-  }
-  return Object.fromEntries(given);
 }
 
 /** A content block for people: text as it is, all else as a line about it. */
@@ -6259,13 +6624,26 @@ function blockText(block: unknown, { columns }: IO): string {
 }
 const jsonText = (value: unknown, { columns }: IO): string =>
   `${JSON.stringify(value, null, columns.stdout === undefined ? undefined : 2)}\n`;
+/** How a call is made that somebody watches: its progress and its log are told. */
+function watched(params: Params, { args, io, signal }: Stage): [params: Params, how: CallOptions] {
+  if (args.flag("--quiet") !== undefined) return [params, { signal }];
+  const onProgress: CallOptions["onProgress"] = ({ progress, total, message = "" }) =>
+    say(io, `${progress}${total === undefined ? "" : ` of ${total}`}  ${message}`.trimEnd());
+  const onNotification: CallOptions["onNotification"] = ({ method, params = {} }) => {
+    const { level, data } = params;
+    const text = typeof data === "string" ? data : JSON.stringify(data);
+    if (method === "notifications/message") say(io, `${level}: ${text}`);
+  };
+  const _meta = { [LOG_LEVEL]: "info", ...Object(params._meta) };
+  return [{ ...params, _meta }, { signal, onProgress, onNotification }];
+}
 async function callTool([name = "", ...words]: string[], client: AnyClient, stage: Stage) {
   const { io, args } = stage;
   const listed = await client.list("tools/list", "tools");
   const found = listed.find((tool) => tool.name === name);
-  const given = { name, arguments: readWords(words, found, warner(stage)) };
-  const { signal } = stage;
-  const result = await client.call("tools/call", given, { signal }).catch((error: unknown) => {
+  const schema = found && (found.inputSchema ?? {});
+  const [given, how] = watched({ name, arguments: readWords(words, schema, warner(stage)) }, stage);
+  const result = await client.call("tools/call", given, how).catch((error: unknown) => {
     if (!(error instanceof ProtocolError) || found !== undefined) throw error;
     const names = listed.map((tool) => tool.name).join(", ");
     throw new ProtocolError(error.code, `${error.message}. Its tools are ${names || "none"}`);
@@ -6279,7 +6657,7 @@ async function callTool([name = "", ...words]: string[], client: AnyClient, stag
 }
 // #endregion
 
-// #region 45. Looking around
+// #region 47. Looking around
 // uses everything
 //
 // The command `call`, its second half: a walk over all that a server says of
@@ -6311,9 +6689,10 @@ function listing(key: string, entries: Entry[]): string {
   });
   return `${[`${key} (${entries.length})`, ...lines].join("\n")}\n`;
 }
-const LISTS = [["tools", "tools/list", "tools"], ["resources", "resources/list", "resources"],
+const LISTS: readonly [name: string, method: string, key: string][] = [
+  ["tools", "tools/list", "tools"], ["resources", "resources/list", "resources"],
   ["resources", "resources/templates/list", "resourceTemplates"],
-  ["prompts", "prompts/list", "prompts"]] as const;
+  ["prompts", "prompts/list", "prompts"]];
 /** All that a server says of itself. */
 async function walk(client: AnyClient, { io, args }: Stage): Promise<number> {
   const about = await client.call("server/discover", {}).catch((error: unknown) => {
@@ -6332,7 +6711,7 @@ async function walk(client: AnyClient, { io, args }: Stage): Promise<number> {
   };
   for (const [capability, method, key] of LISTS.filter(([name]) => name in capabilities)) {
     try {
-      found[key] = await client.list(method, key) as Entry[];
+      found[key] = await client.list(method, key);
     } catch (error) {
       const { code, sentence } = failureOf(error);
       blame(code, `${capability} are advertised, but ${method} failed. ${sentence}`);
@@ -6352,17 +6731,31 @@ async function walk(client: AnyClient, { io, args }: Stage): Promise<number> {
     : jsonText({ version: client.version(), ...about, ...found }, io));
   return exit;
 }
-function paramsOf({ flag }: Arguments, otherwise: object): object {
-  const value = typedJSON(flag("--params") ?? JSON.stringify(otherwise));
+function paramsOf({ flag }: Arguments): Params {
+  const value = typedJSON(flag("--params") ?? "{}");
   if (isObject(value)) return value;
   throw usage(`--params wants a JSON object, not ${JSON.stringify(flag("--params"))}`);
 }
-async function listenTo(client: AnyClient, { io, args, signal }: Stage): Promise<number> {
-  const wanted = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
-  const params = paramsOf(args, { notifications: wanted });
-  await client.call("subscriptions/listen", params, { timeoutMs: LONGEST, signal,
-    onNotification: (notification) => io.stdout(`${JSON.stringify(notification)}\n`) });
-  say(io, "The server has ended the subscription.");
+async function listenTo(client: AnyClient, stage: Stage): Promise<number> {
+  const { io, args, signal } = stage;
+  const warn = warner(stage);
+  const { capabilities } = await client.call("server/discover", {});
+  const lists = ["tools", "prompts", "resources"].filter((name) =>
+    Object(Object(capabilities)[name]).listChanged === true);
+  const { notifications } = paramsOf(args);
+  const changing = lists.map((name) => [`${name}ListChanged`, true]);
+  const filter: SubscriptionFilter = { ...Object.fromEntries(changing), ...Object(notifications) };
+  if (Object.keys(filter).length === 0) {
+    say(io, "The server announces no changes. --params '{\"notifications\":{..}}' asks for more");
+    return 5;
+  }
+  const { acknowledged, closed } = subscribe(client, filter, { signal, warn,
+    onChange: (notification) => io.stdout(`${JSON.stringify(notification)}\n`),
+    onLost: (error) => warn(`${failureOf(error).sentence} Listening again soon.`) });
+  const agreed = await Promise.race([acknowledged, closed]);
+  if (agreed) warn(`Listening until Ctrl-C: ${JSON.stringify(agreed)}.`);
+  await closed;
+  warn("The server has ended the subscription.");
   return 0;
 }
 const late = (ms: number) => new TransportError("timeout", `Nothing came back within ${ms} ms`);
@@ -6434,14 +6827,14 @@ async function callCommand(stage: Stage): Promise<number> {
   if (ways.length > 1) throw usage("Choose one: a tool, --method, --line or --listen");
   if (line !== undefined && typeof target === "string") return lineToUrl(line, target, stage);
   if (line !== undefined && typeof target !== "string") return lineToCommand(line, target, stage);
-  const params = paramsOf(args, {});
+  const [params, how] = watched(paramsOf(args), stage);
   const reached = await reach(stage);
   const { client } = reached;
   try {
     if (words.length > 0) return await callTool(words, client, stage);
     if (listens !== undefined) return await listenTo(client, stage);
     if (method === undefined) return await walk(client, stage);
-    io.stdout(jsonText(await client.call(method, params), io));
+    io.stdout(jsonText(await client.call(method, params, how), io));
     return 0;
   } catch (error) {
     const explained = !(error instanceof TransportError) || error.code === "framing";
@@ -6452,7 +6845,123 @@ async function callCommand(stage: Stage): Promise<number> {
 }
 // #endregion
 
-// #region 46. Command line
+// #region 48. The demo
+// uses everything
+//
+// A conversation in acts, each under a title, told by the wire log. On stdio
+// the server is this file in a process of its own, over HTTP it is in this one.
+// Its pages are short, so that the lists are too.
+//
+//   node mcp-raw.ts demo --http
+
+/** What the demo plays on; lie sends a request whose headers and body differ. */
+interface Scene {
+  client: AnyClient;
+  /** Whether the server has noted something since the act began. */
+  noted(): boolean;
+  lie?: () => Promise<unknown>;
+  end(): Promise<string>;
+}
+type Play = (scene: Scene) => unknown;
+const asks = (method: string, params: object = {}, how?: CallOptions): Play =>
+  ({ client }) => client.call(method, params, how).catch((error: unknown) => {
+    if (!(error instanceof ProtocolError)) throw error; // that one is part of the play
+  });
+const calls = (name: string, given: object = {}, how?: CallOptions, _meta = {}): Play =>
+  asks("tools/call", { name, arguments: given, _meta }, how);
+async function until(fine: () => boolean): Promise<void> {
+  for (let waited = 0; !fine() && waited < 1_000; waited += 10) await pause(10);
+}
+async function givesUp({ client, noted }: Scene): Promise<void> {
+  const controller = new AbortController();
+  setTimeout(() => controller.abort("no longer needed"), 400);
+  const nap = { name: "sleep", arguments: { ms: 60_000, label: "nap" } };
+  await client.call("tools/call", nap, controller).catch(() => {});
+  await until(noted);
+}
+async function listens(scene: Scene): Promise<void> {
+  let told = 0;
+  const notifications = { resourcesListChanged: true, resourceSubscriptions: ["note:latest"] };
+  scene.client.call("subscriptions/listen", { notifications },
+    { timeoutMs: Infinity, onNotification: () => void told++ }).catch(() => {}); // until the end
+  await until(() => told === 1);
+  await calls("add_note", { text: "Buy milk" })(scene);
+  await until(() => told === 3);
+}
+const ACTS: readonly (readonly [title: string, ...plays: Play[]])[] = [
+  ["The client asks who is there", asks("server/discover")],
+  ["It asks for the tools, and gets the first of them", asks("tools/list")],
+  ["A call that works", calls("add", { a: 2, b: 3 })],
+  ["A result for programs", calls("divide", { a: 7, b: 2 })],
+  ["A picture", calls("picture")],
+  ["A call that fails in the tool", calls("calculator", { operation: "divide", a: 1, b: 0 })],
+  ["A call of a tool that is not there", calls("subtract", { a: 2, b: 3 })],
+  ["A call that tells how far it is",
+    calls("count", { to: 2 }, { onProgress() {} }, { [LOG_LEVEL]: "info" })],
+  ["A long call that the client gives up", givesUp],
+  ["A tool that has to ask the user", calls("book_table")],
+  ["Things to read", asks("resources/list"), asks("resources/templates/list"),
+    asks("resources/read", { uri: "note:latest" })],
+  ["Texts to pick from a menu", asks("prompts/list"), asks("completion/complete",
+    { ref: { type: "ref/prompt", name: "explain_word" }, argument: { name: "word", value: "el" } }),
+    asks("prompts/get", { name: "explain_word", arguments: { word: "elicitation" } })],
+  ["A header that lies about the body", ({ lie }) => lie?.().catch(() => {})],
+  ["The client wants to hear of changes, and makes one", listens],
+];
+
+/** The user of the demo, who fills in what has no default. */
+const USER = answering({ form: () => ({ action: "accept", content: { name: "Ada" } }) });
+const meet = (exchange: Exchange) => connect(exchange, { ...USER, info: SELF }) as AnyClient;
+type MakeScene = (tap: WireTap, hear: (said: string) => void, stage: Stage) =>
+  Promise<Omit<Scene, "noted">>;
+const pipeScene: MakeScene = async (tap, hear, { io, onEnd }) => {
+  const connection = await spawnServer([...await io.self(), "serve", "--stdio", "--page", "1"],
+    { onStderr: hear, onLine: watchLine(tap) });
+  onEnd(connection.close);
+  return { client: meet(connection.exchange), async end() {
+    await connection.close();
+    return "The client has closed the server's stdin, and the server has ended.";
+  } };
+};
+const httpScene: MakeScene = async (tap, note, { onEnd }) => {
+  const app = demoServer({ note, list: { pageSize: 1 } });
+  const { url, close } = await app.listen(3100).catch(() => app.listen(0));
+  onEnd(close);
+  const reach = (headers: Record<string, string>) =>
+    meet(connectHttp(url, { fetch: watchFetch(tap, fetch), headers }));
+  const [client, liar] = [reach({}), reach({ "Mcp-Method": "tools/list" })];
+  return { client, lie: () => liar.call("server/discover", {}), async end() {
+    await close();
+    return "The server has stopped. There was no session, so nothing else had to end.";
+  } };
+};
+
+/** The command `demo`. */
+async function demoCommand(stage: Stage): Promise<number> {
+  const { args, io } = stage;
+  const over = args.flag("--http") === undefined ? "stdio" : "HTTP";
+  if ((args.flag("--era") ?? "modern") !== "modern") throw usage("The demo takes --era modern");
+  const tap = wireTap(io.stdout, looksOf(io, "stdout"));
+  let said = "";
+  const hear = (sentence: string) => void (said += sentence);
+  io.stdout(`A client talks to a server over ${over}, in MCP ${MODERN_VERSIONS}. Lines after | ` +
+    "joined\nare the exact bytes, but for {..same..}; B counts them. C is the client, S the " +
+    "server.\n");
+  const scene = { noted: () => said !== "",
+    ...await (over === "HTTP" ? httpScene : pipeScene)(tap, hear, stage) };
+  for (const [title, ...plays] of ACTS.filter(([title]) => scene.lie || !/header/.test(title))) {
+    io.stdout(`\n== ${title}\n`);
+    for (const play of plays) await play(scene);
+    if (said !== "") io.stdout(`\n  The server notes: ${printable(said.trim())}\n`);
+    said = "";
+  }
+  io.stdout("\n== The end\n");
+  io.stdout(`\n  ${await scene.end()}\n`);
+  return 0;
+}
+// #endregion
+
+// #region 49. Command line
 // uses everything
 //
 // What stands around the protocol when this file is run as a program: the
@@ -6462,7 +6971,7 @@ async function callCommand(stage: Stage): Promise<number> {
 
 /** The server in a module: its default export, or the export app or server. */
 async function loadServer(file: string, io: IO): Promise<Server> {
-  const exported = await io.load(file).catch((error: unknown) => {
+  const exported = await io.locate(file).then(io.load).catch((error: unknown) => {
     throw usage(`Cannot load ${file}: ${error instanceof Error ? error.message : error}`);
   });
   const isServer = (value: unknown): value is Server =>
@@ -6474,17 +6983,20 @@ async function loadServer(file: string, io: IO): Promise<Server> {
 async function serveCommand(stage: Stage): Promise<number> {
   const { args, io, signal, onEnd } = stage;
   const [file, http, host = "127.0.0.1"] = ["--module", "--http", "--host"].map(args.flag);
+  const pageSize = numberOf(args, "--page");
+  if (file !== undefined && pageSize !== undefined) throw usage("--page is for the demo server");
   const ways = [http, args.flag("--stdio")].filter((way) => way !== undefined);
   if (ways.length !== 1) throw usage("serve takes --stdio or --http PORT");
   const report = (error: unknown) => say(io, failureOf(error).sentence);
   const note = (sentence: string) => io.stderr(`${printable(sentence)}\n`);
-  const app = file === undefined ? demoServer({ report, note }) : await loadServer(file, io);
+  const list = pageSize ? { pageSize } : {};
+  const app = file === undefined ? demoServer({ report, note, list }) : await loadServer(file, io);
   const options = { report, notifications: app.notifications, mirrors: app.mirrors };
   const tap = tapOf(stage);
   if (http === undefined) {
     const pipe = io.pipe();
     await serveLines(app.exchange, tap === undefined ? pipe : watchPipe(tap, pipe),
-      { ...options, signal });
+      { ...options, signal, ending: app.changes.close });
     return 0;
   }
   const loopbackOnly = /^(?:127\.|localhost$|::1$)/.test(host);
@@ -6500,73 +7012,15 @@ async function serveCommand(stage: Stage): Promise<number> {
   const port = http === "" ? 3100 : numberOf(args, "--http", 65_535);
   const { url, close } = await listen(handle, port ?? 3100, { host, open });
   onEnd(close);
+  onEnd(() => {
+    app.changes.close();
+    return pause(0); // subscriptions end with a result
+  });
   say(io, `serving ${url} until Ctrl-C`);
   if (!loopbackOnly) say(io, `Whoever reaches ${host} may call: there is no authorization here.`);
   return new Promise(() => {});
 }
 
-/** What the demo plays on; lie sends a request whose headers and body differ. */
-interface Scene { client: Client; lie?: () => Promise<unknown>; end(): Promise<string> }
-const tryTool = ({ client }: Scene, name: string, given: JSONObject, how?: CallOptions) =>
-  client.call("tools/call", { name, arguments: given }, how);
-const ACTS: readonly [title: string, play: (scene: Scene, heard: () => boolean) => unknown][] = [
-  ["The client asks who is there", ({ client }) => client.call("server/discover", {})],
-  ["It asks for the tools", ({ client }) => client.call("tools/list", {})],
-  ["A call that works", (scene) => tryTool(scene, "add", { a: 2, b: 3 })],
-  ["A call that fails in the tool",
-    (scene) => tryTool(scene, "calculator", { operation: "divide", a: 1, b: 0 })],
-  ["A call of a tool that is not there",
-    (scene) => tryTool(scene, "subtract", { a: 2, b: 3 }).catch(() => {})],
-  ["A long call that the client gives up", async (scene, heard) => {
-    const controller = new AbortController();
-    setTimeout(() => controller.abort("no longer needed"), 400);
-    await tryTool(scene, "sleep", { ms: 60_000, label: "nap" }, controller).catch(() => {});
-    for (let waited = 0; !heard() && waited < 1_000; waited += 10) await delay(10);
-  }],
-  ["A header that lies about the body", ({ lie }) => lie?.().catch(() => {})],
-];
-
-type MakeScene = (tap: WireTap, hear: (said: string) => void, stage: Stage) => Promise<Scene>;
-const pipeScene: MakeScene = async (tap, hear, { io, onEnd }) => {
-  const connection = await spawnServer([...await io.self(), "serve", "--stdio"],
-    { onStderr: hear, onLine: watchLine(tap) });
-  onEnd(connection.close);
-  return { client: connect(connection.exchange, { info: SELF }), async end() {
-    await connection.close();
-    return "The client closes the server's stdin, and the server ends. Nobody says goodbye.";
-  } };
-};
-const httpScene: MakeScene = async (tap, note, { onEnd }) => {
-  const app = demoServer({ note });
-  const { url, close } = await app.listen(3100).catch(() => app.listen(0));
-  onEnd(close);
-  const watched = watchFetch(tap, fetch);
-  const meet = (headers: Record<string, string>) =>
-    connect(connectHttp(url, { fetch: watched, headers }), { info: SELF });
-  const [client, liar] = [meet({}), meet({ "Mcp-Method": "tools/list" })];
-  return { client, lie: () => liar.call("server/discover", {}),
-    end: async () => "There is no session, so nothing has to end: the client asks no more." };
-};
-
-async function demoCommand(stage: Stage): Promise<number> {
-  const { args, io } = stage;
-  const over = args.flag("--http") === undefined ? "stdio" : "HTTP";
-  if ((args.flag("--era") ?? "modern") !== "modern") throw usage("The demo takes --era modern");
-  const tap = wireTap(io.stdout, looksOf(io, "stdout"));
-  let said = "";
-  const hear = (sentence: string) => void (said += sentence);
-  io.stdout(`A client talks to a server over ${over}, in MCP ${MODERN_VERSIONS}. Lines after | ` +
-    "joined\nare the exact bytes, but for {..same..}; B counts them.\n\n");
-  const scene = await (over === "HTTP" ? httpScene : pipeScene)(tap, hear, stage);
-  for (const [title, play] of ACTS.slice(0, scene.lie === undefined ? -1 : undefined)) {
-    io.stdout(`== ${title}\n\n`);
-    await play(scene, () => said !== "");
-    if (said !== "") io.stdout(`  The server notes: ${printable(said.trim())}\n\n`);
-    said = "";
-  }
-  io.stdout(`== The end\n\n  ${await scene.end()}\n`);
-  return 0;
-}
 const COMMANDS: Readonly<Record<string, (stage: Stage) => Promise<number>>> =
   { demo: demoCommand, serve: serveCommand, call: callCommand };
 /** Runs a command line in the world given; resolves to the exit code. */
@@ -6606,16 +7060,36 @@ interface Stream extends Output {
   isTTY?: boolean; columns?: number;
   write(text: string, done?: () => void): boolean;
 }
+interface Input extends Emitter { isTTY?: boolean; pause(): unknown; resume(): unknown }
 interface Self extends Emitter {
   argv: string[]; execPath: string; execArgv: string[]; env: ColorWish;
-  stdout: Stream; stderr: Stream;
+  stdin: Input; stdout: Stream; stderr: Stream;
   cwd(): string;
   exit(code: number): never;
 }
 interface NodeUrl { fileURLToPath(url: string): string; pathToFileURL(path: string): URL }
+/** Puts questions to a terminal, which gives its input line by line. */
+function asker(stdin: Input, stderr: Stream): Put {
+  let [over, settle] = [false, (_?: unknown) => {}];
+  stdin.on("data", (line) => settle(line));
+  stdin.on("end", () => {
+    over = true;
+    settle();
+  });
+  return (question) => new Promise((resolve) => {
+    settle = (line) => {
+      stdin.pause();
+      resolve(line === undefined ? undefined : String(line).replace(/\r?\n$/, ""));
+    };
+    stderr.write(question);
+    if (over) settle();
+    else stdin.resume();
+  });
+}
 /** The real world of the command line. */
 function processIO(self: Self): IO {
-  const { stdout, stderr } = self;
+  const { stdin, stdout, stderr } = self;
+  let put: Put | undefined;
   // Deno asks before it shows the environment, but tells this much.
   const deno = runtime<{ noColor: boolean }>("Deno");
   const width = ({ isTTY, columns = 100 }: Stream) => isTTY ? columns : undefined;
@@ -6635,11 +7109,14 @@ function processIO(self: Self): IO {
       const how = deno === undefined ? self.execArgv : ["run", "--no-prompt", "--no-config"];
       return [self.execPath, ...how, fileURLToPath(import.meta.url)];
     },
-    async load(file) {
+    async locate(path) {
       const { pathToFileURL } = await node<NodeUrl>("url");
       const { resolve } = await node<{ resolve(...paths: string[]): string }>("path");
-      return import(pathToFileURL(resolve(self.cwd(), file)).href);
+      return pathToFileURL(resolve(self.cwd(), path)).href;
     },
+    load: (url) => import(url),
+    ask: stdin.isTTY && stderr.isTTY
+      ? (question) => (put ??= asker(stdin, stderr))(question) : undefined,
   };
 }
 

@@ -4,17 +4,14 @@ import { watch } from "node:fs";
 import { mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative, sep } from "node:path";
-import { changeSource, connect, INVALID_PARAMS, ProtocolError, server, subscribe,
-} from "../mcp-raw.ts";
+import { changeSource, connect, server, subscribe } from "../mcp-raw.ts";
 
 const root = await realpath(process.argv[2] ?? await mkdtemp(join(tmpdir(), "files-")));
 const uriOf = (path: string) => `folder:///${path.split(sep).map(encodeURIComponent).join("/")}`;
 /** Reads a file, after a look at where ".." and links lead. Who may write here is trusted. */
-async function read(path: string, uri: string): Promise<string | Uint8Array> {
+async function read(path: string): Promise<string | Uint8Array | undefined> {
   const file = await realpath(join(root, path)).catch(() => "");
-  if (!file.startsWith(root + sep) || !(await stat(file)).isFile()) {
-    throw new ProtocolError(INVALID_PARAMS, "Resource not found", { uri });
-  }
+  if (!file.startsWith(root + sep) || !(await stat(file)).isFile()) return undefined; // not found
   const bytes = await readFile(file);
   return isUtf8(bytes) ? bytes.toString() : bytes;
 }
@@ -25,16 +22,17 @@ async function list(): Promise<string[]> {
 }
 
 const changes = changeSource();
-watch(root, { recursive: true, persistent: false }, (event, path) => {
+const watcher = watch(root, { recursive: true }, (event, path) => {
   if (event === "rename") changes.resources(); // one came or went
   changes.updated(uriOf(path ?? ""));
-}).on("error", console.error);
+});
+watcher.on("error", console.error);
 const { exchange, stdio } = server({ name: "files", version: "1.0.0", changes,
   resources: async () => (await list()).map((path) =>
-    ({ uri: uriOf(path), name: path, read: (_, uri) => read(path, uri) })),
+    ({ uri: uriOf(path), name: path, read: () => read(path) })),
   templates: [{ uriTemplate: "folder:///{+path}", name: "file",
     complete: { path: async (value) => (await list()).filter((path) => path.startsWith(value)) },
-    read: ({ path }, _, uri) => read(String(path), uri) }],
+    read: ({ path }) => read(String(path)) }],
 });
 if (process.argv[2] !== undefined) await stdio(); // 05-files.ts FOLDER: for an assistant to start
 
@@ -51,4 +49,5 @@ await writeFile(join(root, "a.txt"), "two");
 await closed;
 console.log((await client.call("resources/read", { uri })).contents);
 // prints: [ { uri: 'folder:///a.txt', text: 'two' } ]
+watcher.close();
 await rm(root, { recursive: true });

@@ -2,120 +2,19 @@
 // runs in this process in a world made of strings; real children only at the end.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { fileURLToPath } from "node:url";
 import { after, before, describe, test } from "node:test";
 import {
-  breakText, columnsOf, demoServer, failureOf, foldMeta, headerOf, main, parseArguments, printable,
+  breakText, columnsOf, demoServer, failureOf, foldMeta, headerOf, parseArguments, printable,
   ProtocolError, readWord, server, text, TransportError, wantsColor, watchFetch, watchHandler,
-  watchPipe, wireLog, wireTap, type IO, type WireEntry,
+  watchPipe, wireLog, wireTap, type WireEntry,
 } from "../mcp-raw.ts";
-
-const FILE = fileURLToPath(new URL("../mcp-raw.ts", import.meta.url));
-
-interface World extends Partial<IO> {
-  /** Lines on stdin, for serve --stdio. */
-  input?: string;
-  /** The signal that comes as soon as stderr says this. */
-  signal?: ["SIGINT" | "SIGTERM", string];
-}
-interface Outcome { code: number; stdout: string; stderr: string }
-
-/** Runs main in a world made of strings. */
-async function run(argv: readonly string[], world: World = {}): Promise<Outcome> {
-  const out = { stdout: "", stderr: "" };
-  let interrupt = (_: "SIGINT" | "SIGTERM") => {};
-  const [signal, said] = world.signal ?? [];
-  const code = await main(argv, {
-    stdout: (part) => { out.stdout += part; },
-    stderr(part) {
-      out.stderr += part;
-      if (signal !== undefined && out.stderr.includes(said ?? "")) interrupt(signal);
-    },
-    columns: { stdout: undefined, stderr: undefined },
-    env: {},
-    pipe: () => ({
-      readable: (async function* () { yield Buffer.from(world.input ?? ""); })(),
-      write: (part) => { out.stdout += part; },
-    }),
-    onSignal: (listener) => { interrupt = listener; },
-    self: async () => [],
-    load: () => Promise.reject(new Error("no such module")),
-    ...world,
-  });
-  return { code, ...out };
-}
-
-/** Serves HTTP for the length of the tests around it. */
-function serving(answer: (request: IncomingMessage, response: ServerResponse) => void) {
-  const http = createServer(answer);
-  const at = { url: "" };
-  before(async () => {
-    await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
-    at.url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
-  });
-  after(() => { http.closeAllConnections(); http.close(); });
-  return at;
-}
+import { program, run, serving, shownBytes, type Outcome, type World } from "./kit-cli.ts";
 
 const HELP_FIRST = "mcp-raw.ts demo ";
 const usage = (why: string): Outcome => ({ code: 1, stdout: "",
   stderr: `mcp-raw: ${why} --help shows how.\n` });
 
 describe("with real processes and sockets", { concurrency: true }, () => {
-  const tsx = ["--import", import.meta.resolve("tsx"), FILE];
-  /** Runs the file in a process of its own; `head` stops reading after that many bytes. */
-  function program(argv: readonly string[],
-    { input = "", head = Infinity }: { input?: string | Buffer; head?: number } = {},
-  ): Promise<Outcome> {
-    const child = spawn(process.execPath, [...tsx, ...argv], { stdio: "pipe", timeout: 20_000 });
-    const out = { stdout: "", stderr: "" };
-    child.stdout.setEncoding("utf8").on("data", (part: string) => {
-      out.stdout += part;
-      if (out.stdout.length > head) child.stdout.destroy();
-    });
-    child.stderr.setEncoding("utf8").on("data", (part: string) => { out.stderr += part; });
-    child.stdin.on("error", () => {}).end(input);
-    return new Promise((resolve) =>
-      child.on("close", (code) => resolve({ code: code ?? -1, ...out })));
-  }
-
-  test("demo tells a whole conversation over stdio on stdout, ends with 0, and a reader that " +
-    "leaves does no harm", async () => {
-    const [{ code, stdout, stderr }, left] =
-      await Promise.all([program(["demo"]), program(["demo"], { head: 10 })]);
-    assert.deepEqual([code, stderr, left.code, left.stderr], [0, "", 0, ""]);
-    assert.deepEqual(stdout.match(/^== .*/gm), ["== The client asks who is there",
-      "== It asks for the tools", "== A call that works",
-      "== A call that fails in the tool", "== A call of a tool that is not there",
-        "== A long call that the client gives up", "== The end"]);
-    const seen = stdout.match(/^#.*/gm)?.map((line) =>
-      line.replace(/^#(\d+) +\+ *\d+ms +/, "$1 ").replace(/ +\d+ B$/, "").replace(/ +/g, " "));
-    assert.deepEqual(seen, [
-      "1 C->S request id=1 server/discover", "2 S->C result id=1 server/discover",
-      "3 C->S request id=2 tools/list", "4 S->C result id=2 tools/list",
-      "5 C->S request id=3 tools/call add", "6 S->C result id=3 tools/call add",
-      "7 C->S request id=4 tools/call calculator", "8 S->C result id=4 tools/call calculator",
-      "9 C->S request id=5 tools/call subtract", "10 S->C error id=5 -32602 Unknown tool: subtract",
-      "11 C->S request id=6 tools/call sleep", "12 C->S notification id=6 notifications/cancelled",
-    ]);
-    const note = "  The server notes: sleep nap aborted: cancelled by the client: no longer needed";
-    assert.ok(stdout.includes(`\n${note}\n`), stdout);
-    // Each message, its folds undone, is JSON of the size that its first line says.
-    const entries = stdout.split(/^(?=#\d)/m).slice(1);
-    const folds = [/"io\.modelcontextprotocol\/protocolVersion".*?\{\}/,
-      /"io\.modelcontextprotocol\/serverInfo":\{.*?\}/]
-      .map((pattern) => pattern.exec(entries.slice(0, 2).map(shownBytes).join(""))?.[0] ?? "");
-    for (const one of entries) {
-      const bytes = shownBytes(one).replace("..same 3 keys as #1..", folds[0] ?? "").replace(
-        "..same 1 key as #2..", folds[1] ?? "");
-      assert.equal(Buffer.byteLength(bytes), Number(/ (\d+) B$/m.exec(one)?.[1]));
-      assert.equal(JSON.parse(bytes).jsonrpc, "2.0");
-    }
-  });
-
   test("serve --stdio writes nothing but messages to stdout, whatever comes in, and lives on",
     async () => {
     const ping = '{"jsonrpc":"2.0","id":"last","method":"no/such"}';
@@ -202,36 +101,6 @@ describe("with real processes and sockets", { concurrency: true }, () => {
     const outcome = await run(argv, { signal: ["SIGINT", "waiting"] });
     assert.deepEqual(outcome, { code: 130, stdout: "", stderr: "waiting\ngoodbye\n" });
   });
-
-  test("demo --http tells the same over HTTP, and that a header which lies about the body is " +
-    "refused with -32020", async () => {
-    const { code, stdout, stderr } = await run(["demo", "--http"]);
-    assert.deepEqual([code, stderr], [0, ""]);
-    const seen = stdout.match(/^(?:#|==).*/gm)?.map((line) =>
-      line.replace(/^#\d+ +\+ *\d+ms +/, "").replace(/ +\d+ B$/, "").replace(/ +/g, " "));
-    assert.deepEqual(seen, [
-      "== The client asks who is there", "C->S request id=1 server/discover",
-        "S->C result id=1 server/discover",
-      "== It asks for the tools", "C->S request id=2 tools/list", "S->C result id=2 tools/list",
-      "== A call that works", "C->S request id=3 tools/call add", "S->C result id=3 tools/call add",
-      "== A call that fails in the tool", "C->S request id=4 tools/call calculator",
-        "S->C result id=4 tools/call calculator",
-      "== A call of a tool that is not there", "C->S request id=5 tools/call subtract",
-        "S->C error id=5 -32602 Unknown tool: subtract",
-      "== A long call that the client gives up", "C->S request id=6 tools/call sleep", "S->C opens",
-        "S->C comment", "C->S closes",
-      "== A header that lies about the body", "C->S request id=1 server/discover",
-      'S->C error id=1 -32020 Header mismatch: Mcp-Method is "tools/list", the …', "== The end",
-    ]);
-    const lines = [
-      "  > POST http://127.0.0.1:PORT/mcp\n  > accept: application/json, text/event-stream",
-      "  < 400\n  < content-type: application/json\n" +
-        '  | {"jsonrpc":"2.0","id":1,"error":{"code":-32020,',
-      "  The server notes: sleep nap aborted: the client closed the connection",
-    ];
-    const somePort = stdout.replace(/:\d+\/mcp/g, ":PORT/mcp");
-    for (const line of lines) assert.ok(somePort.includes(`\n${line}\n`), `${line}\n${stdout}`);
-  });
 });
 
 describe("arguments", () => {
@@ -260,9 +129,9 @@ describe("arguments", () => {
     assert.deepEqual(await run([]), { code: 1, stdout: "", stderr: help });
   });
 
-  test("the help fits a screen of 24 lines and 100 columns, examples first", async () => {
+  test("the help fits a screen of 28 lines and 100 columns, examples first", async () => {
     const lines = (await run(["-h"])).stdout.split("\n");
-    assert.ok(lines.length <= 25, `${lines.length - 1} lines`);
+    assert.ok(lines.length <= 29, `${lines.length - 1} lines`);
     assert.ok(Math.max(...lines.map(columnsOf)) <= 100);
     assert.deepEqual(lines.slice(0, 4).map((line) => line.split(" ").slice(0, 2).join(" ")),
       ["mcp-raw.ts demo", "mcp-raw.ts serve", "mcp-raw.ts call", "mcp-raw.ts call"]);
@@ -303,6 +172,10 @@ describe("arguments", () => {
     [["serve", "--stdio", "hello"], 'serve does not take "hello".'],
     [["serve", "--stdio", "--module", "x.ts"], "Cannot load x.ts: no such module."],
     [["demo", "--era", "legacy"], "The demo takes --era modern."],
+    [["serve", "--stdio", "--module", "x.ts", "--page", "2"], "--page is for the demo server."],
+    [["call", "echo", "--answer", "name", "http://a/"], '--answer is KEY=VALUE, not "name".'],
+    [["call", "echo", "--decline", "--answer", "a=b", "http://a/"],
+      "Choose one: --answer or --decline."],
   ];
   for (const [argv, why] of wrong) {
     test(`"${printable(argv.join(" "))}" ends with 1 and a sentence about it`, async () => {
@@ -428,7 +301,7 @@ describe("call", async () => {
     const { code, stdout, stderr } = await run(["call", "add", "a=1", "b=2", "--wire", "-H",
       "Authorization: Bearer s3cret", demo.url]);
     assert.deepEqual([code, stdout], [0, "3\n"]);
-    assert.match(stderr, /^#1 +\+ +0ms +C->S +request +id=1 tools\/list +\d+ B\n {2}> POST http:/);
+    assert.match(stderr, /^\n#1 +\+ +0ms +C->S +request +id=1 tools\/list +\d+ B\n {2}> POST http:/);
     assert.match(stderr, /\n {2}> authorization: Bearer \.\.masked\.\.\n/);
     assert.doesNotMatch(stderr, /s3cret|\x1b/);
   });
@@ -447,10 +320,158 @@ describe("call", async () => {
   });
 });
 
+describe("call and servers that ask", () => {
+  const asking = server({ name: "asking", version: "1", report: () => {}, tools: [
+    { name: "form", async handler(_, { ask }) {
+      const { action, content } = await ask("f", { method: "elicitation/create", params: {
+        message: "Who\x1b[2J?", requestedSchema: { type: "object", required: ["name", "age"],
+          properties: { name: { type: "string" }, age: { type: "integer", minimum: 0 },
+            tags: { type: "array", items: { type: "string", enum: ["a", "b"] } },
+            fine: { type: "boolean", default: true } } } } });
+      return text(`${action} ${JSON.stringify(content)}`);
+    } },
+    { name: "page", inputSchema: { type: "object", properties: { url: { type: "string" } } },
+      async handler({ url = "" }, { ask }) {
+        const { action } = await ask("p", { method: "elicitation/create",
+          params: { mode: "url", message: "Log in", url } });
+        return text(action);
+      } },
+    { name: "both", async handler(_, { ask }) {
+      const one = (name: string) => ask(name, { method: "elicitation/create", params: {
+        message: `${name}?`, requestedSchema: { type: "object",
+          properties: { [name]: { type: "string" } }, required: [name] } } });
+      const both = await Promise.all([one("first"), one("second")]);
+      return text(JSON.stringify(both.map(({ content }) => content)));
+    } },
+  ] });
+  const at = { asking: "", demo: "" };
+  before(async () => {
+    const served = await Promise.all([asking.listen(0), demoServer().listen(0)]);
+    [at.asking, at.demo] = served.map(({ url }) => url) as [string, string];
+    close = async () => void await Promise.all(served.map((one) => one.close()));
+  });
+  let close = async (): Promise<void> => {};
+  after(() => close());
+
+  test("--answer fills in the fields of a form, each of the type that its schema says, and what is " +
+    "left out has its default (spec client/elicitation#requested-schema)", async () => {
+    const argv = ["call", "form", "--answer", "name=Ada", "--answer", "age=36", "--answer",
+      'tags=["a"]', at.asking];
+    assert.deepEqual(await run(argv), { code: 0, stderr: "",
+      stdout: 'accept {"fine":true,"name":"Ada","age":36,"tags":["a"]}\n' });
+    const wrong = await run(["call", "form", "--answer", "name=Ada", "--answer", "age=x", at.asking]);
+    assert.deepEqual([wrong.code, wrong.stdout], [1, ""]);
+    assert.match(wrong.stderr, /^mcp-raw: age=x is no integer; sent as typed\.\n/);
+    assert.match(wrong.stderr, /\nmcp-raw: The input request "f" of tools\/call: [^\n]*\n$/);
+  });
+
+  test("without a terminal a form is declined, with the server, the question and the fix named; " +
+    "and with --decline in any case (spec client/elicitation#user-interaction-model)", async () => {
+    const asks = `${at.asking} asks: Who\\u001b[2J?\n`;
+    assert.deepEqual(await run(["call", "form", at.asking]), { code: 0,
+      stdout: "decline undefined\n", stderr: `${asks}mcp-raw: Declined: there is no terminal ` +
+        "to ask at. --answer name=... fills in the form\n" });
+    const half = await run(["call", "form", "--answer", "name=Ada", at.asking]);
+    assert.match(half.stderr, /--answer age=\.\.\. fills in the form\n$/);
+    assert.deepEqual(await run(["call", "form", "--decline", at.asking], { typed: ["y"] }),
+      { code: 0, stdout: "decline undefined\n", stderr: `${asks}mcp-raw: Declined\n` });
+  });
+
+  test("at a terminal each field is asked for until it fits, and the form is shown before it is " +
+    "sent, changed, declined or cancelled (spec client/elicitation#user-interaction-model)",
+    async () => {
+    const fields = ["Ada", "", "-1", "36", "a, b", ""];
+    const sent = await run(["call", "form", at.asking], { typed: [...fields, "y"] });
+    assert.deepEqual(sent, { code: 0,
+      stdout: 'accept {"fine":true,"name":"Ada","age":36,"tags":["a","b"]}\n', stderr: [
+        `${at.asking} asks: Who\\u001b[2J?`, '  name {"type":"string"}: Ada',
+        '  age {"type":"integer","minimum":0}: ', "    this is needed",
+        '  age {"type":"integer","minimum":0}: -1', "    expected at least 0, got number -1",
+        '  age {"type":"integer","minimum":0}: 36',
+        '  tags {"type":"array","items":{"type":"string","enum":["a","b"]}}: a, b',
+        '  fine {"type":"boolean","default":true}: ',
+        '  Send {"name":"Ada","age":36,"tags":["a","b"],"fine":true}? y, n(o), c(hange): y', "",
+      ].join("\n") });
+    const outcome = async (...typed: string[]) =>
+      (await run(["call", "form", at.asking], { typed })).stdout;
+    const short = ["Ada", "36", "", ""];
+    assert.equal(await outcome(...short, "no"), "decline undefined\n");
+    assert.equal(await outcome(...short, "c", "Bob", "1", "", "false", ""),
+      'accept {"fine":false,"name":"Bob","age":1}\n');
+    assert.equal(await outcome("Ada"), "cancel undefined\n"); // the input ends
+    assert.equal(await outcome(...short), "cancel undefined\n");
+  });
+
+  test("questions that come together are asked one after the other", async () => {
+    const { stdout, stderr } = await run(["call", "both", at.asking], { typed: ["1", "y", "2", "y"] });
+    assert.equal(stdout, '[{"first":"1"},{"second":"2"}]\n');
+    assert.deepEqual(stderr.match(/asks: \w+|Send .*\?/g),
+      ["asks: first", 'Send {"first":"1"}?', "asks: second", 'Send {"second":"2"}?']);
+  });
+
+  test("a URL is shown in full with its host and what is odd about it, is never opened, and only " +
+    "a person agrees to it (spec client/elicitation#safe-url-handling)", async () => {
+    const page = async (url: string, typed?: string[]) => {
+      const { stdout, stderr } =
+        await run(["call", "page", `url=${url}`, at.asking], typed && { typed });
+      return [stdout, ...stderr.split("\n")].map((line) => line.trimEnd());
+    };
+    const long = `https://example.com/${"a".repeat(300)}?b=c#d`;
+    assert.deepEqual(await page(long, ["y"]), ["accept",
+      `${at.asking} asks you to open a page: Log in`, `  ${long}`, "  The host is example.com",
+      "  Open it yourself if you trust it, then y; or n to decline: y", ""]);
+    assert.deepEqual((await page(long, ["n"]))[0], "decline");
+    assert.deepEqual((await page(long, []))[0], "cancel");
+    assert.deepEqual(await page("http://bank.com@xn--pple-43d.com:81/"), ["decline",
+      `${at.asking} asks you to open a page: Log in`, "  http://bank.com@xn--pple-43d.com:81/",
+      "  The host is xn--pple-43d.com:81",
+      "  Its name is in Punycode, so it may look like another",
+      "  What stands before the @ is not the host",
+      "  What is typed there can be read on its way (http)",
+      "mcp-raw: Declined: there is no terminal to ask at. Nothing but a person can agree to that",
+      ""]);
+    assert.match((await page("https://аpple.com/")).join("\n"), /xn--pple-43d\.com\n.*Punycode/);
+  });
+
+  test("a person at the terminal can be the model; without one, sampling is not declared " +
+    "(spec client/sampling#capabilities)", async () => {
+    const argv = ["call", "ask_model", "text=Hello?", at.demo];
+    assert.deepEqual(await run(argv, { typed: ["Hi."] }), { code: 0, stdout: "Hi.\n", stderr:
+      `${at.demo} asks a model:\n  user: Hello?\n  You are the model: Hi.\n` });
+    const { code, stderr } = await run(argv);
+    assert.equal(code, 5);
+    assert.match(stderr, /\(-32021\)\.\n$/);
+  });
+
+  test("--root tells the server of folders, which are not declared without it " +
+    "(spec client/roots#capabilities)", async () => {
+    const { stdout } = await run(["call", "list_roots", "--root", "a", "--root", "b c", at.demo]);
+    assert.deepEqual(JSON.parse(stdout), { roots: [{ uri: "file:///home/reader/a", name: "a" },
+      { uri: "file:///home/reader/b%20c", name: "b c" }] });
+    assert.equal((await run(["call", "list_roots", at.demo])).code, 5);
+  });
+
+  test("--method goes through the rounds too", async () => {
+    const { code, stdout } = await run(["call", "--method", "tools/call", "--params",
+      '{"name":"book_table"}', "--answer", "name=Ada", at.demo]);
+    assert.deepEqual([code, JSON.parse(stdout).content],
+      [0, [{ type: "text", text: "A table for 2 is booked for Ada" }]]);
+  });
+
+  test("progress and log go to stderr, or nowhere with -q, when they are not asked for " +
+    "(spec server/utilities/logging#per-request-log-level)", async () => {
+    const argv = ["call", "count", "to=2", "ms=0", at.demo];
+    assert.deepEqual(await run(argv), { code: 0, stdout: "Counted to 2\n", stderr:
+      "mcp-raw: info: Counting to 2\nmcp-raw: 1 of 2  Said 1\nmcp-raw: 2 of 2  Said 2\n" });
+    const { stderr } = await run([...argv, "-q", "--wire"]);
+    assert.doesNotMatch(stderr, /^mcp-raw|progressToken|logLevel|notifications/m);
+  });
+});
+
 describe("call and servers that offer more, or less", () => {
   const RESULTS: Record<string, string> = {
     "server/discover": '"supportedVersions":["2026-07-28"],"instructions":"Be\\nkind",' +
-      '"capabilities":{"tools":{},"resources":{},"prompts":{}}',
+      '"capabilities":{"tools":{"listChanged":true},"resources":{"listChanged":false},"prompts":{}}',
     "tools/list": '"tools":[{"name":"bare"}]',
     "resources/list": '"resources":[{"uri":"file:///a","name":"a","title":"The a"}]',
     "resources/templates/list": '"resourceTemplates":[{"uriTemplate":"file:///{x}","name":"x"}]',
@@ -501,19 +522,19 @@ describe("call and servers that offer more, or less", () => {
       "[resource_link file:///b]", "[audio audio/wav 3 bytes]", "[new]", "7", ""].join("\n") });
   });
 
-  test("--listen prints each notification as a line of JSON until the server ends the subscription",
-    async () => {
+  test("--listen asks for the changes that the server announces and for those in --params, and " +
+    "prints each as a line of JSON until the server ends the subscription", async () => {
     const heard = (filter: string): Outcome => ({ code: 0,
-      stderr: "mcp-raw: The server has ended the subscription.\n",
-      stdout: '{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":' +
-        `{"_meta":{"io.modelcontextprotocol/subscriptionId":1},"notifications":${filter}}}\n` +
-        '{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":' +
-        '{"_meta":{"io.modelcontextprotocol/subscriptionId":1}}}\n' });
-    assert.deepEqual(await run(["call", "--listen", at.url]),
-      heard('{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}'));
+      stderr: `mcp-raw: Listening until Ctrl-C: ${filter}.\n` +
+        "mcp-raw: The server has ended the subscription.\n",
+      stdout: '{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":' +
+        '{"_meta":{"io.modelcontextprotocol/subscriptionId":2}}}\n' });
+    assert.deepEqual(await run(["call", "--listen", at.url]), heard('{"toolsListChanged":true}'));
     assert.deepEqual(await run(["call", "--listen", "--params",
       '{"notifications":{"resourceSubscriptions":["file:///a"]}}', at.url]),
-      heard('{"resourceSubscriptions":["file:///a"]}'));
+      heard('{"toolsListChanged":true,"resourceSubscriptions":["file:///a"]}'));
+    const quiet = await run(["call", "--listen", "-q", at.url]);
+    assert.deepEqual(quiet, { ...heard(""), stderr: "" });
   });
 });
 
@@ -607,8 +628,10 @@ describe("serve", () => {
     const { code, stdout, stderr } = await run(["serve", "--stdio"], { input: `${LIST}\n` });
     assert.deepEqual([code, stderr], [0, ""]);
     const names = JSON.parse(stdout).result.tools.map((tool: { name: string }) => tool.name);
-    assert.deepEqual(names, ["get_current_time", "echo", "add", "calculator", "divide", "sleep",
-      "picture"]);
+    assert.deepEqual(names.slice(0, 3), ["add", "get_current_time", "echo"]);
+    const paged = await run(["serve", "--stdio", "--page", "2"], { input: `${LIST}\n` });
+    const { tools, nextCursor } = JSON.parse(paged.stdout).result;
+    assert.deepEqual([tools.length, typeof nextCursor], [2, "string"]);
   });
 
   test("--stdio --wire logs to stderr and changes no byte on stdout", async () => {
@@ -679,10 +702,6 @@ const META = '"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",' 
   '{"name":"a,b","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}';
 const entry = (seq: number, bytes: string, more: Partial<WireEntry> = {}): WireEntry =>
   ({ seq, ms: seq * 3, direction: "C->S", frame: "line", text: bytes, ...more });
-/** The bytes that a written entry shows, with its newlines put back. */
-const shownBytes = (written: string): string =>
-  written.split("\n").filter((line) => line.startsWith("  | "))
-    .map((line) => line.slice(4)).join("").replaceAll("\\n", "\n");
 /** A first line, its size at the right edge. */
 const headed = (start: string, size: string): string => start.padEnd(100 - size.length) + size;
 
@@ -692,34 +711,32 @@ describe("the wire log", () => {
     const write = wireLog();
     assert.equal(write(entry(1,
       `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{${META}}}}\n`)), [
-      headed("#1  +   3ms  C->S  request      id=1 tools/list", "237 B"),
+      "", headed("#1  +   3ms  C->S  request      id=1 tools/list", "237 B"),
       '  | {"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{',
       '  | "io.modelcontextprotocol/protocolVersion":"2026-07-28",' +
         '"io.modelcontextprotocol/clientInfo":{',
       '  | "name":"a,b","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}\\n',
-      "  is     Ask for the tools, page by page (spec server/tools#listing-tools).",
+      "  is     Ask for the tools, for a model to call (spec server/tools#listing-tools).",
       "  is     _meta names the revision, the client and what it can do, in every request.",
       "  why    So any process can answer any request: no handshake, no session (spec basic#meta).",
       "  is     One line is one message: a JSON text and a newline (spec basic/transports/stdio).",
-      "", "",
+      "",
     ].join("\n"));
     assert.equal(write(entry(2,
       '{"jsonrpc":"2.0","id":"x","method":"tools/list",' +
       `"params":{${META},"progressToken":"p1"}}}\n`)), [
-      headed('#2  +   6ms  C->S  request      id="x" tools/list', "260 B"),
+      "", headed('#2  +   6ms  C->S  request      id="x" tools/list', "260 B"),
       '  | {"jsonrpc":"2.0","id":"x","method":"tools/list","params":{"_meta":{' +
         "..same 3 keys as #1..,",
       '  | "progressToken":"p1"}}}\\n',
-      "  is     progressToken asks for progress under that name (spec basic/patterns/progress).",
-      "", "",
+      "  is     progressToken asks to be told of progress (spec basic/patterns/progress).", "",
     ].join("\n"));
     const error = '{"jsonrpc":"2.0","id":"x",' +
       '"error":{"code":-32602,"message":"Unknown tool: y"}}\n';
     assert.equal(write(entry(3, error, { direction: "S->C" })), [
       headed('#3  +   9ms  S->C  error        id="x" -32602 Unknown tool: y', "79 B"),
       '  | {"jsonrpc":"2.0","id":"x","error":{"code":-32602,"message":"Unknown tool: y"}}\\n',
-      "  is     -32602: wrong parameters, or no such tool (spec server/tools#error-handling).",
-      "", "",
+      "  is     -32602: wrong parameters, or no such tool (spec server/tools#error-handling).", "",
     ].join("\n"));
     const result = '{"jsonrpc":"2.0","id":"x","result":' +
       '{"resultType":"complete","content":[],"isError":true}}\n';
@@ -788,7 +805,7 @@ describe("the wire log", () => {
     assert.equal(lines[3],
       "  fix    Send one JSON object as JSON-RPC 2.0 (spec basic#messages); logs go to stderr.");
     const again = write(entry(2, `{"jsonrpc":"2.0","params":{${META}}}}\n`)).split("\n");
-    assert.equal(again.at(-3), '  BAD    Invalid request: "method" must be a string');
+    assert.equal(again.at(-2), '  BAD    Invalid request: "method" must be a string');
     assert.equal(shownBytes(again.join("\n")), `{"jsonrpc":"2.0","params":{${META}}}}\n`);
   });
 
@@ -804,7 +821,7 @@ describe("the wire log", () => {
 
   test("a long subject is cut so that the line keeps its width", () => {
     const method = "漢".repeat(500);
-    const [line = ""] = wireLog({ columns: 60 })(entry(1,
+    const [, line = ""] = wireLog({ columns: 60 })(entry(1,
       `{"jsonrpc":"2.0","id":1,"method":"${method}"}\n`)).split("\n");
     assert.ok(columnsOf(line) >= 59 && columnsOf(line) <= 60, `${columnsOf(line)}`);
     assert.match(line, /漢… +1537 B$/);
@@ -815,12 +832,25 @@ describe("the wire log", () => {
       "x-api-key: k", "mcp-method: tools/list"];
     const body = '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"access_token":"t0ken"}}';
     const lines = wireLog()(entry(1, body, { frame: "body", head })).split("\n");
-    assert.deepEqual(lines.slice(1, 7), ["  > POST http://a/mcp",
+    assert.deepEqual(lines.slice(2, 8), ["  > POST http://a/mcp",
       "  > authorization: Bearer ..masked..", "  > cookie: ..masked..",
       "  > x-api-key: ..masked..", "  > mcp-method: tools/list",
       '  | {"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"access_token":"..masked.."}}']);
     const empty = entry(1, "", { frame: "body", direction: "S->C", head: ["202"] });
-    assert.equal(wireLog()(empty), "#1  +   3ms  S->C  no body\n  < 202\n\n");
+    assert.equal(wireLog()(empty), "#1  +   3ms  S->C  no body\n  < 202\n");
+  });
+
+  test("headers that were there before are folded, but for those that tell of the message", () => {
+    const write = wireLog();
+    const post = (seq: number, ...more: string[]) => write(entry(seq, "{}", { frame: "body",
+      head: ["POST http://a/mcp", "accept: */*", "mcp-protocol-version: 2026-07-28", ...more] }))
+      .split("\n").filter((line) => line.startsWith("  >"));
+    assert.deepEqual(post(1, "mcp-method: tools/list"), ["  > POST http://a/mcp", "  > accept: */*",
+      "  > mcp-protocol-version: 2026-07-28", "  > mcp-method: tools/list"]);
+    assert.deepEqual(post(2, "mcp-method: tools/list", "x-new: 1"), ["  > POST http://a/mcp  " +
+      "..same 2 headers as #1..", "  > mcp-method: tools/list", "  > x-new: 1"]);
+    const reply = write(entry(3, "{}", { frame: "body", head: ["200", "accept: */*"] }));
+    assert.match(reply, /\n {2}> 200 {2}\.\.same 1 header as #1\.\.\n/);
   });
 
   test("an event of a stream is shown with its fields, and read by its data", () => {
@@ -830,7 +860,7 @@ describe("the wire log", () => {
     assert.match(written, /^#1 .* notification notifications\/progress +\d+ B\n/);
     assert.equal(shownBytes(written), event);
     const ping = wireLog()(entry(1, ": ping\n\n", { frame: "event", direction: "S->C" }));
-    assert.match(ping, /^#1 .* comment +8 B\n {2}\| : ping\\n\n {2}\| \\n\n\n$/);
+    assert.match(ping, /^#1 .* comment +8 B\n {2}\| : ping\\n\n {2}\| \\n\n$/);
   });
 
   test("colour is for terminals, NO_COLOR and FORCE_COLOR say otherwise, and meaning never " +
@@ -942,6 +972,6 @@ describe("wire taps", () => {
     let printed = "";
     const tap = wireTap((part) => { printed += part; });
     for (const bytes of ["{}\n", "[]\n"]) tap({ direction: "S->C", frame: "line", text: bytes });
-    assert.match(printed, /^#1 +\+ +0ms[^]*\n\n#2 +\+ +\d+ms/);
+    assert.match(printed, /^#1 +\+ +0ms[^]*\n#2 +\+ +\d+ms/);
   });
 });

@@ -99,7 +99,8 @@ describe("Lists: pages", () => {
 
     test(`${method}: names of any characters can end a page ` +
       `(spec server/utilities/pagination#pagination-model)`, async () => {
-      const names = ["é", "😀", "a b", "a/b?c", "%41", "__proto__", "ok\n", "\ud800", "\"", "日本"];
+      const names = ["é", "😀", "a b", "a/b?c", "%41", "__proto__", "ok\n", "\ud800", "\"",
+        "日本"];
       const pages = await walk(asking(make(() => names, { pageSize: 1 })), method);
       assert.deepEqual(pages.map((page) => namesIn(page, field)[0]), names);
     });

@@ -564,6 +564,15 @@ describe("Answering: forms", () => {
     }
   });
 
+  test("content that is no object is not sent, though the form needs nothing " +
+    "(spec client/elicitation#response-actions)", async () => {
+    for (const content of [[], ["a"], "name", 5, true]) {
+      assert.equal(await answerTo(form({ name: { type: "string" } }),
+        { form: () => ({ action: "accept", content }) as never }), "TransportError",
+        JSON.stringify(content));
+    }
+  });
+
   test("a question that is no form is not put to the user " +
     "(spec client/elicitation#form-mode-elicitation-requests)", async () => {
     const schema = { type: "object", properties: {} };

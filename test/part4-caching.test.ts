@@ -291,9 +291,11 @@ describe("Caching: for whom", () => {
 
   test("two clients of one store that do not say who they are share nothing private " +
     "(spec server/utilities/caching#cache-scope-field)", async () => {
-    const first = cacheOf(() => PRIVATE, { store: cacheStore({}) });
-    const second = beside(first, {});
-    assert.deepEqual([await first.get("tools/list"), await second.get("tools/list")], [1, 2]);
+    for (const who of [{}, { principal: () => undefined }]) {
+      const first = cacheOf(() => PRIVATE, { store: cacheStore({}), ...who });
+      const second = beside(first, who);
+      assert.deepEqual([await first.get("tools/list"), await second.get("tools/list")], [1, 2]);
+    }
   });
 });
 
@@ -379,16 +381,15 @@ describe("Caching: changes", () => {
   test("notifications pass through as they are, and the wait for a slow reader with them " +
     "(engineering)", async () => {
     const ack = told("notifications/subscriptions/acknowledged", { notifications: {} });
-    const [on, slow] = [lane(), Promise.resolve()];
-    const waits: unknown[] = [];
-    const exchange = cached(async ({ id }, { notify }) => {
-      waits.push(notify(ack));
-      return resultOf(id) as Awaited<ReturnType<Exchange>>;
-    });
-    await callsOf(exchange).ask("tools/call", {}, {}, { signal: on.signal,
-      notify: (one) => (on.notify(one), slow) });
-    assert.deepEqual(on.said, [ack]);
-    assert.ok(waits[0] instanceof Promise);
+    for (const method of ["subscriptions/listen", "tools/call", "tools/list"]) {
+      const [on, waits]: [ReturnType<typeof lane>, unknown[]] = [lane(), []];
+      const { exchange } = scripted(({ id }, { notify }) => (waits.push(notify(ack)),
+        resultOf(id)));
+      await callsOf(cached(exchange)).ask(method, {}, {}, { signal: on.signal,
+        notify: (one) => (on.notify(one), Promise.resolve()) });
+      assert.deepEqual(on.said, [ack]);
+      assert.ok(waits[0] instanceof Promise, method);
+    }
   });
 
   for (const [what, change, method, params] of [

@@ -6,12 +6,12 @@ import { resultOf, scripted } from "./kit-http.ts";
 
 const DATA = "data:image/png;base64,iVBORw0KGgo=";
 const SAFE = ["https://example.com/icon.png", "HTTPS://EXAMPLE.COM/i", DATA, "DATA:image/png,x"];
-const UNSAFE = ["http://example.com/i.png", "http://localhost:3000/i.png", "javascript:alert(1)",
-  "JavaScript:alert(1)",
-  "java\nscript:alert(1)", "file:///etc/passwd", "ftp://example.com/i", "ws://example.com/i",
-  "wss://example.com/i", "vscode://open", "blob:https://example.com/1", "about:blank", "icon.png",
-  "/icon.png", "//example.com/i.png", "", "https:", "https://", "https://[::1", 5, null,
-  undefined, {}, { toString: 1 }, ["https://example.com/i"]];
+const UNSAFE: unknown[] = ["http://example.com/i.png", "http://localhost:3000/i.png",
+  "javascript:alert(1)", "JavaScript:alert(1)", "java\nscript:alert(1)", "file:///etc/passwd",
+  "ftp://example.com/i", "ws://example.com/i", "wss://example.com/i", "vscode://open",
+  "blob:https://example.com/1", "about:blank", "icon.png", "/icon.png", "//example.com/i.png", "",
+  "https:", "https://", "https://[::1", 5, null, undefined, {}, { toString: 1 },
+  ["https://example.com/i"]];
 const KINDS = [["tools/list", "tools"], ["prompts/list", "prompts"],
   ["resources/list", "resources"], ["resources/templates/list", "resourceTemplates"]] as const;
 

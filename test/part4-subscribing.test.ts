@@ -291,8 +291,7 @@ describe("Subscribing: a lost connection", () => {
     assert.equal(waits.size, 4, [...waits].join());
   });
 
-  test("what cannot be reached at first is tried again, or is told to be out of reach; nobody " +
-    "waits in vain (engineering)", async () => {
+  test("what cannot be reached at first is told and tried again (engineering)", async () => {
     clock();
     const { at, opened, acknowledged, lost, stop } = subscribed();
     const state = acknowledged.then(() => "acknowledged", () => "rejected");
@@ -488,6 +487,21 @@ describe("Subscribing: on a channel", () => {
     assert.deepEqual(rest, [["notifications/cancelled", id]]);
   });
 
+  test("a listener that throws ends its own subscription, which is not tried again " +
+    "(engineering)", async () => {
+    const [server, lost]: [ReturnType<typeof restartable>, unknown[]] = [restartable(), []];
+    const { closed } = subscribe(server.client, TOOLS, { retryMs: 1,
+      onChange() { throw new Error("mine"); }, onLost: (error) => void lost.push(error) });
+    await turns();
+    const id = server.sent(0)[0]?.id;
+    await say(server, told(id, ACK, { notifications: TOOLS }));
+    await say(server, changed(id));
+    await assert.rejects(closed, { name: "TransportError", code: "usage" });
+    await ms(20);
+    const listens = server.sent(0).filter(({ method }) => method === "subscriptions/listen");
+    assert.deepEqual([listens.length, lost], [1, []]);
+  });
+
   test("a result and then notifications/cancelled is one end " +
     "(spec basic/patterns/cancellation#behavior-requirements)", async () => {
     const [server, lost]: [ReturnType<typeof restartable>, unknown[]] = [restartable(), []];
@@ -545,4 +559,17 @@ describe("Subscribing: over HTTP", () => {
     assert.deepEqual([ids.length, new Set(ids).size, lost.length], [2, 2, 1]);
     assert.deepEqual(heard, ids.map(changed));
   });
+});
+
+test("an acknowledgment that comes at once, from a server in the same process, is given " +
+  "(spec basic/patterns/subscriptions#acknowledgment)", async () => {
+  const exchange: Exchange = (request, { notify }) => {
+    void notify(told(request.id, ACK, { notifications: TOOLS }));
+    return new Promise(() => {});
+  };
+  const stop = new AbortController();
+  const { acknowledged } = subscribe(connect(exchange), TOOLS,
+    { onChange() {}, signal: stop.signal });
+  assert.deepEqual(await acknowledged, TOOLS);
+  stop.abort();
 });

@@ -379,7 +379,7 @@ export const LIMITS = {
   cover: 66,
   partOne: 300,
   protocol: 5800,
-  commandLine: 1300,
+  commandLine: 1600,
   chapter: 280,
   opening: 20,
   named: 60,
