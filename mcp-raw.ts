@@ -21,31 +21,33 @@
 // A chapter names only what stands above it: the end of each is a safe stop.
 //
 // Contents: number, title, line, chapters it uses (and theirs) beyond Part I
-//  1 Messages             55 -           26 Subscriptions      3366 I
-//  2 Errors and parsing   89 1           27 Rate limits        3522 16
-//  3 Versions and _meta  153 1-2         28 Assemble           3564 6
-//  4 Handlers            198 1-3         29 Client             3622 6
-//  5 A first call        255 1-4         30 Checked results    3825 18 29
-//  6 Texts and lanes     306 I           31 Answering          3871 25 29
-//  7 Channel server      495 6           32 Caching            4007 16
-//  8 Channel client      665 7           33 Subscribing        4129 26 29
-//  9 stdio               830 8           34 JSON Schema        4230 -
-// 10 Server-sent events 1068 6           35 Patterns           4711 -
-// 11 Mirrored headers   1181 6           36 Formats            4838 -
-// 12 HTTP requests      1337 11          37 Node, Bun, Deno    4989 9 13
-// 13 HTTP server        1485 10 12       38 Child processes    5230 37
-// 14 HTTP client        1739 10-11       39 The front door     5440 all above
-// 15 Types from schemas 1900 -           40 The demo server    5583 all above
-// 16 Results            1994 I           41 What messages mean 5792 I
-// 17 Lists              2075 I           42 The wire log       5914 10 41
-// 18 Tools              2148 11 15-17    43 Wire taps          6096 9 12 14 42
-// 19 Completion         2335 17          44 Arguments          6218 9 42
-// 20 URI templates      2417 -           45 Answering a server 6372 all above
-// 21 Resources          2569 16 19-20    46 Calling a server   6531 all above
-// 22 Prompts            2686 16 19       47 Looking around     6660 all above
-// 23 Progress, logging  2769 I           48 The demo           6848 all above
-// 24 Input requests     2867 18          49 Command line       6964 all above
-// 25 Round trips        3095 21-22 24
+//  1 Messages             57 -         28 Assemble           3572 6
+//  2 Errors and parsing   90 1         29 Client             3630 6
+//  3 Versions and _meta  154 1-2       30 Checked results    3833 18 29
+//  4 Handlers            199 1-3       31 Answering          3879 25 29
+//  5 A first call        255 1-4       32 Caching            4015 16
+//  6 Texts and lanes     306 I         33 Subscribing        4137 26 29
+//  7 Channel server      495 6         34 Older revisions    4238 24
+//  8 Channel client      665 7         35 Sessions           4369 8 23 25-26 34
+//  9 stdio               830 8         36 Both eras, one channel 4630 35
+// 10 Server-sent events 1068 6         37 Streams that last  4712 13 35
+// 11 Mirrored headers   1181 6         38 Sessions over HTTP 4901 36-37
+// 12 HTTP requests      1337 11        39 JSON Schema        5082 -
+// 13 HTTP server        1485 10 12     40 Patterns           5563 -
+// 14 HTTP client        1739 10-11     41 Formats            5690 -
+// 15 Types from schemas 1900 -         42 Node, Bun, Deno    5841 9 13
+// 16 Results            1994 I         43 Child processes    6082 42
+// 17 Lists              2075 I         44 The front door     6292 all above
+// 18 Tools              2148 11 15-17  45 The demo server    6435 all above
+// 19 Completion         2343 17        46 What messages mean 6644 I
+// 20 URI templates      2425 -         47 The wire log       6766 10 46
+// 21 Resources          2577 16 19-20  48 Wire taps          6948 9 12 14 47
+// 22 Prompts            2694 16 19     49 Arguments          7070 9 47
+// 23 Progress, logging  2777 I         50 Answering a server 7224 all above
+// 24 Input requests     2875 18        51 Calling a server   7383 all above
+// 25 Round trips        3103 21-22 24  52 Looking around     7512 all above
+// 26 Subscriptions      3374 I         53 The demo           7700 all above
+// 27 Rate limits        3530 16        54 Command line       7816 all above
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -56,8 +58,7 @@
 // uses nothing · spec basic#messages
 //
 // Two programs send each other JSON objects: JSON-RPC 2.0. A message has one of
-// four shapes, told apart by the keys it has and never by whether a value is
-// true: the id 0 and the method "" are values like any other.
+// four shapes, told apart by its keys alone: the id 0 is an id like any other.
 //
 //   → {"jsonrpc":"2.0","id":1,"method":"tools/list","params":{..}}    request
 //   ← {"jsonrpc":"2.0","id":1,"result":{..}}                          result
@@ -222,10 +223,9 @@ export interface Feature {
 /** The dispatcher: finds the handler, runs it, words what comes of it. */
 export function dispatch(info: Implementation, features: readonly Feature[],
   report: (error: unknown, method: string) => void = () => {}): Exchange {
-  const wrapped = (method: string, handler: Handler) =>
-    features.reduce((next, { wrap }) => wrap?.(next, method) ?? next, handler);
   const handlers = new Map(features.flatMap(({ methods }) => Object.entries(methods))
-    .map(([method, handler]) => [method, wrapped(method, handler)]));
+    .map(([method, handler]) => [method,
+      features.reduce((next, { wrap }) => wrap?.(next, method) ?? next, handler)]));
   const shared: object = Object.defineProperties({}, Object.assign({}, ...features.map(
     ({ context = {} }) => Object.getOwnPropertyDescriptors(context)))); // getters stay getters
   const identity = { "io.modelcontextprotocol/serverInfo": info };
@@ -510,8 +510,8 @@ export function answer(exchange: Exchange, request: JSONRPCRequest, lane: Lane,
 export interface ChannelEnd {
   /** Takes one text; a promise asks the reader to wait before the next. */
   receive(text: string): void | Promise<void>;
-  /** The same for a message that is read already. */
-  take(message: JSONRPCMessage): void | Promise<void>;
+  /** The same for a message that is read already, from a text so long. */
+  take(message: JSONRPCMessage, length?: number): void | Promise<void>;
   /** A text arrived that cannot be taken whole; why says what was wrong. */
   refuse(why: string): void;
   /** The channel is gone; whatever is under way learns the reason. */
@@ -2213,6 +2213,10 @@ export interface ToolsOptions {
   list?: ListOptions;
 }
 
+export interface Lane {
+  /** Hears that a result refuses the arguments of a tool. */
+  invalid?(why: string): void;
+}
 /** A tool made ready for calls; its schemas are compiled when they are first needed. */
 function prepare({ handler, inputSchema, ...rest }: ToolDefinition, compile: CompileSchema) {
   // MUST: inputSchema is an object, even where there are no arguments (spec server/tools#tool)
@@ -2318,7 +2322,11 @@ export function tools(definitions: Definitions, options: ToolsOptions): Feature 
     const mismatch = header && paramFault(args, tool.annotated, header);
     if (mismatch !== undefined) throw mismatch;
     const fault = tool.inputFault(args);
-    if (fault !== undefined) return toolError(`Invalid arguments for ${name}: ${fault}`);
+    if (fault !== undefined) {
+      const why = `Invalid arguments for ${name}: ${fault}`;
+      context.lane.invalid?.(why);
+      return toolError(why);
+    }
     try {
       const given = tool.handler(args, context);
       return !(given instanceof Promise) ? checkedResult(tool, given)
@@ -4225,9 +4233,853 @@ export function subscribe(client: Client, filter: SubscriptionFilter, options: S
 // Built by now: a client for any server on any transport.
 // Shown by examples/04-client.ts.
 
+// ---- Part V: earlier versions ----------------------------------------------
+
+// #region 34. Older revisions
+// uses messages errors-and-parsing versions-and-meta input-requests
+//   · spec basic/versioning#compatibility-matrix
+//
+// Four revisions came before, and most programs still speak one of them. Their
+// messages are nearly the same: a field more or less, a kind of content that
+// did not exist. This chapter says what each revision knows, and takes away
+// from a message what is too new for its reader. Revisions are dates, so the
+// older one is the smaller text.
+//
+//   downgrade("2025-03-26", "tools/list", { resultType: "complete", tools: [
+//     { name: "add", title: "Add", inputSchema: { type: "object" } }] })
+//     -> { tools: [{ name: "add", inputSchema: { type: "object" } }] }
+
+/** Revisions with a handshake, the newest first. */
+export const LEGACY_VERSIONS: readonly string[] =
+  ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+/** Before the handshake; and for a resource that is not there. */
+export const NOT_INITIALIZED = -32002, LEGACY_NOT_FOUND = -32002;
+/** A page must be visited first; data.elicitations names it. Of 2025-11-25 alone. */
+export const URL_ELICITATION_REQUIRED = -32042;
+
+// field -> the revision that it came with; others were always there
+const FIELDS = new Map([["title", "2025-06-18"], ["_meta", "2025-06-18"],
+  ["outputSchema", "2025-06-18"], ["structuredContent", "2025-06-18"], ["icons", "2025-11-25"]]);
+const TOOL_FIELDS = new Map([...FIELDS, ["annotations", "2025-03-26"]]);
+const INFO_FIELDS = new Map([...FIELDS, ["description", "2025-11-25"],
+  ["websiteUrl", "2025-11-25"]]);
+const CAPABILITIES = new Map([["extensions", "2026-07-28"], ["completions", "2025-03-26"]]);
+function strip(value: unknown, version: string, since: ReadonlyMap<string, string> = FIELDS) {
+  return !isObject(value) ? value : Object.fromEntries(Object.entries(value)
+    .filter(([key]) => (since.get(key) ?? "") <= version));
+}
+
+/** A content block in the words of a revision. */
+function olderBlock(version: string, block: unknown): unknown {
+  if (!isObject(block)) return block;
+  const { type, name, uri, mimeType } = block;
+  const words = type === "audio" && version < "2025-03-26" ? `[audio, ${mimeType}]`
+    : type === "resource_link" && version < "2025-06-18" ? `${name}: ${uri}` : undefined;
+  return words === undefined ? strip(block, version) : { type: "text", text: words };
+}
+function olderTool(version: string, tool: unknown): unknown {
+  const older = strip(tool, version, TOOL_FIELDS);
+  if (!isObject(older)) return older;
+  const { outputSchema, ...others } = older; // of objects alone, before
+  return isObject(outputSchema) && outputSchema.type === "object" ? older : others;
+}
+const each = (list: unknown, change: (one: unknown) => unknown) =>
+  Array.isArray(list) ? list.map(change) : list;
+
+/** A complete result as a revision knows it. */
+export function downgrade(version: string, method: string, result: Params): Params {
+  const { resultType, ttlMs, cacheScope, _meta, ...kept } = result;
+  const { "io.modelcontextprotocol/serverInfo": info, ...meta } = Object(_meta);
+  const own = Object.keys(meta).length > 0 ? { _meta: meta } : {};
+  const { tools, content, structuredContent, messages, ...others } = kept;
+  if (method === "tools/list") {
+    return { ...kept, ...own, tools: each(tools, (tool) => olderTool(version, tool)) };
+  }
+  if (method === "tools/call") {
+    const structured = version >= "2025-06-18" && isObject(structuredContent);
+    return { ...others, ...own, content: each(content, (block) => olderBlock(version, block)),
+      ...(structured && { structuredContent }) };
+  }
+  if (method === "prompts/get") {
+    return { ...kept, ...own, messages: each(messages, (message) => !isObject(message) ? message
+      : { ...message, content: olderBlock(version, message.content) }) };
+  }
+  for (const key of ["resources", "resourceTemplates", "prompts"]) {
+    kept[key] = each(kept[key], (entry) => strip(entry, version));
+    if (kept[key] === undefined) delete kept[key];
+  }
+  return { ...kept, ...own };
+}
+/** Capabilities of a server as a revision knows them. */
+export const olderCapabilities = (version: string, capabilities: unknown): unknown =>
+  strip(capabilities, version, CAPABILITIES);
+export const olderInfo = (version: string, info: unknown): unknown =>
+  strip(info, version, INFO_FIELDS);
+
+/** What a client of a revision can be asked, in the words of today. */
+export function newerCapabilities(version: string, declared: unknown): ClientCapabilities {
+  const { elicitation, sampling, roots, experimental } = isObject(declared) ? declared : {};
+  const whole = version >= "2025-11-25";
+  return {
+    ...(version >= "2025-06-18" && isObject(elicitation) &&
+      { elicitation: whole ? elicitation : { form: {} } }),
+    ...(isObject(sampling) && { sampling: whole ? sampling : {} }),
+    ...(isObject(roots) && { roots: {} }),
+    ...(isObject(experimental) && { experimental: experimental as Record<string, JSONObject> }),
+  };
+}
+/** A field of a form. Choices with titles were two lists before; several at once were not. */
+function olderField(field: unknown): unknown {
+  if (!isObject(field)) return field;
+  if (field.type === "array") throw new TypeError("2025-06-18 has no choice of several");
+  const { oneOf, ...kept } = field;
+  if (!Array.isArray(oneOf)) return field;
+  return { ...kept, enum: oneOf.map((one) => one.const), enumNames: oneOf.map((one) => one.title) };
+}
+/** The params of an input request that a server of a revision sends. */
+export function olderParams(version: string, request: InputRequest, elicitationId: string):
+  Params | undefined {
+  if (request.method !== "elicitation/create") return request.params as Params | undefined;
+  if (request.params.mode === "url") return { ...request.params, elicitationId };
+  if (version >= "2025-11-25") return { ...request.params };
+  const { message, requestedSchema } = request.params;
+  const properties = Object.fromEntries(Object.entries(requestedSchema.properties)
+    .map(([name, field]) => [name, olderField(field)]));
+  return { message, requestedSchema: { ...requestedSchema, properties } };
+}
+/** A notification as a revision knows it. */
+export function olderNotification(version: string, { method, params }: JSONRPCNotification):
+  JSONRPCNotification {
+  const { _meta, message, ...kept } = params ?? {};
+  const { "io.modelcontextprotocol/subscriptionId": id, ...meta } = Object(_meta);
+  const more = { ...(Object.keys(meta).length > 0 && { _meta: meta }), ...(message !== undefined &&
+    (method !== "notifications/progress" || version >= "2025-03-26") && { message }) };
+  const all = { ...kept, ...more };
+  return { jsonrpc: "2.0", method, ...(Object.keys(all).length > 0 && { params: all }) };
+}
+/** An error as a revision knows it: a resource that is not there had a code of its own. */
+export function olderError(method: string, response: JSONRPCErrorResponse): JSONRPCErrorResponse {
+  const { code, data } = response.error;
+  const missing = method === "resources/read" && code === INVALID_PARAMS &&
+    isObject(data) && "uri" in data;
+  return missing ? { ...response, error: { ...response.error, code: LEGACY_NOT_FOUND } } : response;
+}
+// #endregion
+
+// #region 35. Sessions
+// uses messages errors-and-parsing versions-and-meta handlers texts-and-lanes channel-server
+//   channel-client input-requests round-trips progress-logging subscriptions
+//   older-revisions · spec@2025-11-25 basic/lifecycle
+//
+// Before 2026-07-28 a client and a server first shook hands, and what they said
+// there held for all that followed; and a server could send requests itself.
+// This is a translator: towards the old client it keeps that state, towards the
+// server of this file it is a client like any other. It writes the state into
+// each request, and when a result asks for input, it sends a request and calls
+// again with the answer. No handler knows of it.
+//
+//   → {"jsonrpc":"2.0","id":1,"method":"initialize","params":{
+//     "protocolVersion":"2025-11-25","capabilities":{},
+//     "clientInfo":{"name":"old","version":"1"}}}
+//   ← {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25",
+//     "capabilities":{..},"serverInfo":{..}}}
+//   → {"jsonrpc":"2.0","method":"notifications/initialized"}
+
+export interface Lane {
+  /** Sends a request of the server on the stream of the call, where there are several. */
+  ask?(request: JSONRPCNotification): void;
+  /** Closes the connection and keeps the call: the client comes back after so many ms. */
+  detach?(retryMs: number): void;
+}
+export interface SessionPort {
+  /** Sends what belongs to no call. */
+  send(message: JSONRPCNotification): void | Promise<void>;
+  notifications?: NotificationHandlers;
+  report?: (error: unknown) => void;
+  /** The revision, where there is no handshake and the server can send no request. */
+  without?: string;
+}
+export interface Session {
+  /** The server, in the dialect of this client. */
+  exchange: Exchange;
+  /** Takes an answer of the client. */
+  settle(answer: JSONRPCResponse): void;
+  notifications: NotificationHandlers;
+  /** The revision agreed on; undefined before. */
+  version(): string | undefined;
+  close(reason: TransportError): void;
+}
+interface Agreed {
+  version: string;
+  capabilities: ClientCapabilities;
+  info: unknown; // the client's name and version
+  level: unknown; // of its log
+}
+const ASK_MS = 600_000; // that a client has to answer
+const MODERN_ONLY = ["server/discover", LISTEN];
+
+/** Asks a client for input, in its dialect. */
+function askOlder(port: SessionPort, { version }: Agreed) {
+  const calls = pendingCalls();
+  let last = 0;
+  const visited = new Map<Lane, string[]>(); // pages that the user agreed to visit, by call
+  const one = async (request: InputRequest, lane: Lane): Promise<unknown> => {
+    const elicitationId = crypto.randomUUID();
+    const params = olderParams(version, request, elicitationId);
+    const waiting: Lane = { notify() {},
+      signal: AbortSignal.any([lane.signal, AbortSignal.timeout(ASK_MS)]) };
+    const answer = await calls.ask({ jsonrpc: "2.0", id: `s${++last}`, method: request.method,
+      ...(params && { params }) }, waiting, (message) => lane.ask === undefined
+      ? void port.send(message) : lane.ask(message));
+    const elicits = request.method === "elicitation/create";
+    if ("error" in answer && elicits) return { action: "cancel" };
+    if ("error" in answer) throw new ProtocolError(INTERNAL_ERROR,
+      `The client refused ${request.method}: ${answer.error.message}`);
+    const { result } = answer;
+    if (elicits && request.params.mode === "url" && Object(result).action === "accept") {
+      visited.set(lane, [...visited.get(lane) ?? [], elicitationId]);
+    }
+    return result;
+  };
+  return {
+    calls,
+    async all(requests: unknown, lane: Lane): Promise<Params> {
+      const asked = Object.entries(Object(requests) as InputRequests);
+      return Object.fromEntries(await Promise.all(asked.map(async ([key, request]) =>
+        [key, await one(request, lane)])));
+    },
+    /** Tells of pages that were visited, when the call for which they were is done. */
+    done(lane: Lane): void {
+      for (const elicitationId of visited.get(lane) ?? []) void port.send({ jsonrpc: "2.0",
+        method: "notifications/elicitation/complete", params: { elicitationId } });
+      visited.delete(lane);
+    },
+  };
+}
+/** The error for a client that cannot be sent requests: it may visit pages, and call again. */
+function pagesToVisit(requests: unknown): ProtocolError {
+  const all = Object.values(Object(requests) as InputRequests);
+  const pages = all.flatMap(({ method, params }) =>
+    method === "elicitation/create" && params.mode === "url" ? [params] : []);
+  const [other] = all.filter(({ params }) => !pages.includes(params as never));
+  if (other !== undefined) return new ProtocolError(MISSING_REQUIRED_CLIENT_CAPABILITY,
+    "This needs a session", { requiredCapabilities: capabilityFor(other) });
+  return new ProtocolError(URL_ELICITATION_REQUIRED, "Visit the page, then call again",
+    { elicitations: pages.map((page) => ({ ...page, elicitationId: crypto.randomUUID() })) });
+}
+
+interface SessionState {
+  readonly exchange: Exchange;
+  readonly port: SessionPort;
+  agreed: Agreed | undefined;
+  asker: ReturnType<typeof askOlder> | undefined;
+  readonly listens: Map<string, AbortController>; // ":uri" or "" for the lists
+}
+const nobody: Lane = { signal: new AbortController().signal, notify() {} };
+
+function begin(state: SessionState, version: string, declared: unknown, info: unknown): void {
+  const capabilities = newerCapabilities(version, declared);
+  state.agreed = { version, info, level: undefined, capabilities };
+  state.asker = askOlder(state.port, state.agreed);
+}
+/** A request in the words of today: it says itself what the handshake said. */
+function newerRequest({ agreed }: SessionState, method: string, params: Params,
+  id: RequestId = method): JSONRPCRequest {
+  const _meta = { ...Object(params._meta), [PROTOCOL_VERSION]: MODERN_VERSIONS[0],
+    [CLIENT_CAPABILITIES]: agreed?.capabilities ?? {},
+    ...(agreed?.info !== undefined && { "io.modelcontextprotocol/clientInfo": agreed.info }),
+    ...(agreed?.level !== undefined && { [LOG_LEVEL]: agreed.level }) };
+  return { jsonrpc: "2.0", id, method, params: { ...params, _meta } };
+}
+async function discoverFor(state: SessionState): Promise<Params> {
+  const response = await state.exchange(newerRequest(state, "server/discover", {}), nobody);
+  return "result" in response ? response.result : {};
+}
+async function initialize(state: SessionState, params: Params): Promise<Params> {
+  const { protocolVersion, capabilities, clientInfo } = params;
+  const stands = state.port.without !== undefined; // each request for itself
+  if (state.agreed !== undefined && !stands) {
+    throw new ProtocolError(INVALID_REQUEST, "This session is initialized already");
+  }
+  if (typeof protocolVersion !== "string") {
+    throw new ProtocolError(INVALID_PARAMS, "initialize needs protocolVersion, a string");
+  }
+  // MUST: another one that we speak (spec@2025-11-25 basic/lifecycle#version-negotiation)
+  const [newest = ""] = LEGACY_VERSIONS;
+  const version = LEGACY_VERSIONS.includes(protocolVersion) ? protocolVersion : newest;
+  if (!stands) begin(state, version, capabilities, clientInfo); // at once: there may be a second
+  const { capabilities: offered, instructions, _meta } = await discoverFor(state);
+  const info = Object(_meta)["io.modelcontextprotocol/serverInfo"];
+  return { protocolVersion: version, capabilities: olderCapabilities(version, offered),
+    serverInfo: olderInfo(version, info), ...(instructions !== undefined && { instructions }) };
+}
+/** Listens on behalf of a client, which hears of changes without having asked. */
+function listenFor(state: SessionState, key: string, notifications: SubscriptionFilter): void {
+  const { exchange, port, listens, agreed } = state;
+  const controller = new AbortController();
+  const version = agreed?.version ?? "";
+  const request = newerRequest(state, LISTEN, { notifications }, `listen ${key}`);
+  listens.set(key, controller);
+  exchange(request, { signal: controller.signal, notify: (notification) =>
+    notification.method === "notifications/subscriptions/acknowledged" ? undefined
+      : port.send(olderNotification(version, notification)) }).catch(port.report);
+}
+/** What a session answers itself. */
+const OWN_METHODS: Readonly<Record<string, (state: SessionState, params: Params) =>
+  Params | Promise<Params>>> = {
+    initialize,
+    "logging/setLevel"({ agreed }, { level }) {
+      const known: readonly unknown[] = LOGGING_LEVELS;
+      if (!known.includes(level)) throw new ProtocolError(INVALID_PARAMS, "Unknown log level");
+      if (agreed !== undefined) agreed.level = level;
+      return {};
+    },
+    async "resources/subscribe"(state, { uri }) {
+      const { capabilities } = await discoverFor(state);
+      if (typeof uri !== "string") throw new ProtocolError(INVALID_PARAMS, "uri must be a string");
+      const able = Object(Object(capabilities).resources).subscribe === true;
+      if (!able || state.port.without !== undefined) {
+        throw new ProtocolError(METHOD_NOT_FOUND, "Method not found: resources/subscribe");
+      }
+      const key = `:${uri}`;
+      if (!state.listens.has(key)) listenFor(state, key, { resourceSubscriptions: [uri] });
+      return {};
+    },
+    "resources/unsubscribe"({ listens }, { uri }) {
+      listens.get(`:${uri}`)?.abort();
+      listens.delete(`:${uri}`);
+      return {};
+    },
+  };
+
+/** A call and its rounds, as one call. */
+async function translate(state: SessionState, { id, method, params = {} }: JSONRPCRequest,
+  lane: Lane): Promise<JSONRPCResponse> {
+  const { exchange, asker, port, agreed } = state;
+  const version = agreed?.version ?? "";
+  let invalid: string | undefined;
+  const inner: Lane = Object.create(lane, { signal: { get: () => lane.signal },
+    invalid: { value: (why: string) => void (invalid = why) },
+    notify: { value: (one: JSONRPCNotification) => lane.notify(olderNotification(version, one)) },
+  });
+  let again = {};
+  for (let round = 0; round <= 10; round++) {
+    const request = newerRequest(state, method, { ...params, ...again }, id);
+    const response = await exchange(request, inner);
+    if ("error" in response) return olderError(method, response);
+    if (invalid !== undefined && version < "2025-11-25") {
+      throw new ProtocolError(INVALID_PARAMS, invalid);
+    }
+    const { result } = response;
+    if (result.resultType !== "input_required") {
+      asker?.done(lane);
+      return { jsonrpc: "2.0", id, result: downgrade(version, method, result) as Result };
+    }
+    const { inputRequests, requestState } = result;
+    if (port.without !== undefined) throw pagesToVisit(inputRequests);
+    const inputResponses = await asker?.all(inputRequests, lane);
+    again = { ...(inputRequests !== undefined && { inputResponses }),
+      ...(requestState !== undefined && { requestState }) };
+  }
+  throw new ProtocolError(INTERNAL_ERROR, `${method} asks for input without end`);
+}
+const ownMethods = new Map(Object.entries(OWN_METHODS));
+async function answerOlder(state: SessionState, request: JSONRPCRequest, lane: Lane):
+  Promise<JSONRPCResponse> {
+  const { id, method, params = {} } = request;
+  if (method === "ping") return { jsonrpc: "2.0", id, result: {} as Result };
+  // SHOULD: the handshake comes first (spec@2025-11-25 basic/lifecycle#initialization)
+  if (state.agreed === undefined && method !== "initialize") {
+    throw new ProtocolError(NOT_INITIALIZED, "Server not initialized: send initialize, or name " +
+      `${MODERN_VERSIONS} in params._meta`);
+  }
+  const own = ownMethods.get(method);
+  if (own !== undefined) return { jsonrpc: "2.0", id, result: await own(state, params) as Result };
+  if (!MODERN_ONLY.includes(method)) return translate(state, request, lane);
+  throw new ProtocolError(METHOD_NOT_FOUND, `Method not found: ${method}`);
+}
+
+/** A session with one client of an earlier revision. */
+export function openSession(exchange: Exchange, port: SessionPort): Session {
+  const { report = () => {}, without } = port;
+  const state: SessionState = { exchange, port: { ...port, report }, agreed: undefined,
+    asker: undefined, listens: new Map() };
+  if (without !== undefined) {
+    begin(state, without, without >= "2025-11-25" ? { elicitation: { url: {} } } : {}, undefined);
+  }
+  return {
+    version: () => state.agreed?.version,
+    settle: (answer) => void state.asker?.calls.settle(answer),
+    exchange: (request, lane) => answerOlder(state, request, lane).catch((error: unknown) => {
+      if (!(error instanceof ProtocolError) && !lane.signal.aborted) report(error);
+      return errorResponse(request.id, error);
+    }),
+    notifications: { ...port.notifications, "notifications/initialized"() {
+      if (state.agreed !== undefined && !state.listens.has("")) listenFor(state, "",
+        { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true });
+    } },
+    close(reason) {
+      state.asker?.calls.close(reason);
+      for (const controller of state.listens.values()) controller.abort();
+      state.listens.clear();
+    },
+  };
+}
+// #endregion
+
+// #region 36. Both eras, one channel
+// uses messages errors-and-parsing versions-and-meta handlers texts-and-lanes channel-server
+//   sessions · spec basic/versioning#compatibility-matrix
+//
+// One server speaks to clients of all revisions over one pipe. Each message
+// says itself to which era it belongs: it names its revision, or it does not.
+// In 2025-03-26 several messages could also come as one array.
+//
+//   → {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+//   ← {"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":".."}}
+
+/** Whether a message names its revision, as those of this era do. */
+export const isModern = (message: unknown): boolean => isObject(message) &&
+  isObject(message.params) && isObject(message.params._meta) &&
+  typeof message.params._meta[PROTOCOL_VERSION] === "string";
+
+/** Several messages as one; gives their answers as one too, "" when there are none. */
+export async function takeBatch(session: Session, messages: readonly unknown[],
+  say: (text: string) => void): Promise<string> {
+  const answers: string[] = [];
+  const batch = serveChannel(session.exchange, (text) => {
+    if (text.startsWith('{"jsonrpc":"2.0","method"')) say(text);
+    else answers.push(text);
+  }, { notifications: session.notifications, other: session.settle });
+  if (messages.length === 0) batch.refuse("an empty array is no message");
+  for (const message of messages) void batch.receive(JSON.stringify(message));
+  await batch.idle();
+  return answers.length === 0 ? "" : `[${answers.join(",")}]`;
+}
+
+/** The server's end of a channel, for both eras. */
+export function serveEither(exchange: Exchange, send: SendText, options: ServeOptions = {}):
+  ServedEnd {
+  const { notifications = {}, report = () => {} } = options;
+  const session = openSession(exchange, { report, notifications, send(message) {
+    if (options.full?.()) throw new TransportError("overflow", TOO_SLOW);
+    return send(JSON.stringify(message));
+  } });
+  const older = { ...options, notifications: session.notifications, other: session.settle };
+  const modern = serveChannel(exchange, send, options);
+  const legacy = serveChannel(session.exchange, send, older);
+  let opening: RequestId | undefined;
+
+  function take(message: JSONRPCMessage, bytes?: number): void | Promise<void> {
+    const { method, id, params } = message as JSONRPCRequest; // of which some may be missing
+    if (method === "initialize") opening ??= id;
+    if (method !== "notifications/cancelled") {
+      return (isModern(message) ? modern : legacy).take(message, bytes);
+    }
+    // MUST: never initialize (spec@2025-11-25 basic/utilities/cancellation#behavior-requirements)
+    if (params?.requestId === opening && opening !== undefined) return;
+    for (const end of [modern, legacy]) void end.take(message);
+  }
+  return {
+    take,
+    receive(text) {
+      let read: JSONRPCMessage | unknown[];
+      try {
+        const value = parseJSON(text);
+        read = Array.isArray(value) ? value : readMessage(value);
+      } catch {
+        return modern.receive(text); // which says what is wrong
+      }
+      if (!Array.isArray(read)) return take(read, text.length);
+      if (session.version() !== "2025-03-26") {
+        return modern.refuse("several messages at once are of 2025-03-26 alone");
+      }
+      // Not waited for: what the client answers meanwhile has to be read.
+      void takeBatch(session, read, send).then((answers) => answers && send(answers));
+    },
+    refuse: modern.refuse,
+    async idle() {
+      await Promise.all([modern.idle(), legacy.idle()]);
+    },
+    close(reason) {
+      session.close(reason);
+      for (const end of [modern, legacy]) end.close(reason);
+    },
+  };
+}
+// #endregion
+
+// #region 37. Streams that last
+// uses messages handlers texts-and-lanes server-sent-events http-requests http-server sessions
+//   · spec@2025-11-25 basic/transports#resumability-and-redelivery
+//
+// In a session a call belongs to the session and not to a connection. What it
+// says is numbered and kept, within bounds; a connection is a reader that comes
+// and goes, and one that comes back says which event it saw last.
+//
+//   id: 3-7
+//   data: {"jsonrpc":"2.0","method":"notifications/progress","params":{..}}
+
+export interface SessionOptions {
+  /** Sessions at once; 10,000. More are refused with 503. */
+  max?: number;
+  /** Milliseconds without a call or a stream after which a session ends; 1,800,000. */
+  idleMs?: number;
+  /** Streams that a session may have open; 16. More are refused with 429. */
+  maxStreams?: number;
+  /** Events that a session keeps; 1,000. */
+  replayEvents?: number;
+  /** Bytes that the events of all sessions may take; 64 MiB. The oldest go first. */
+  replayBytes?: number;
+  now?: () => number;
+}
+/** Options of a server for both eras; `false`: no sessions, each request stands alone. */
+export interface BothOptions extends HttpOptions { sessions?: SessionOptions | false }
+
+/** What one call says, numbered; it goes on without a connection. */
+interface CallStream {
+  readonly id: number;
+  last: number; // number of its last event
+  gone: number; // up to here forgotten
+  sent: number; // up to here written to somebody
+  ended: boolean;
+  events: Events | undefined; // of the connection that reads it
+}
+interface KeptEvent { stream: CallStream; seq: number; event: ServerSentEvent; size: number }
+interface HttpSession {
+  id: string; // "" where each request stands alone
+  session: Session;
+  kept: Set<KeptEvent>;
+  streams: Map<number, CallStream>; // 0 carries what belongs to no call
+  count: number; // of streams so far
+  lanes: Map<RequestId, OpenLane>;
+  used: number;
+}
+/** All sessions of an endpoint. */
+interface Desk {
+  exchange: Exchange;
+  options: BothOptions;
+  sessions: Map<string, HttpSession>;
+  log: EventLog;
+  limits: Required<Pick<SessionOptions, "max" | "idleMs" | "maxStreams" | "now">>;
+}
+type EventLog = ReturnType<typeof eventLog>;
+
+/** The events of all sessions, within bounds. */
+function eventLog({ replayEvents = 1_000, replayBytes = 64 * 1024 * 1024 }: SessionOptions) {
+  const all = new Map<KeptEvent, HttpSession>(); // the oldest first
+  let bytes = 0;
+  const drop = (kept: KeptEvent | undefined) => {
+    const http = kept && all.get(kept);
+    if (kept === undefined || http === undefined) return;
+    const { stream } = kept;
+    all.delete(kept);
+    http.kept.delete(kept);
+    bytes -= kept.size;
+    stream.gone = kept.seq;
+    if (stream.ended && stream.gone === stream.last) http.streams.delete(stream.id);
+  };
+  return {
+    drop,
+    add(http: HttpSession, kept: KeptEvent): void {
+      http.kept.add(kept);
+      all.set(kept, http);
+      bytes += kept.size;
+      if (http.kept.size > replayEvents) drop(http.kept.values().next().value);
+      while (bytes > replayBytes) drop(all.keys().next().value);
+    },
+  };
+}
+
+function newStream(http: Pick<HttpSession, "count" | "streams">): CallStream {
+  const stream = { id: http.count++, last: 0, gone: 0, sent: 0, ended: false, events: undefined };
+  http.streams.set(stream.id, stream);
+  return stream;
+}
+/** Says something on a stream: it is kept, and sent when somebody reads. */
+function writeTo(desk: Desk, http: HttpSession, stream: CallStream, data: string): void {
+  const seq = ++stream.last;
+  const event = http.id === "" ? { data } : { id: `${stream.id}-${seq}`, data };
+  if (http.id !== "") desk.log.add(http, { stream, seq, event, size: data.length + 100 });
+  try {
+    if (stream.events === undefined) return;
+    void stream.events.send(event);
+    stream.sent = seq;
+  } catch { // the reader is too far behind: it may come back for the rest
+    leave(stream, stream.events);
+  }
+}
+/** A connection has gone; its stream stays. */
+function leave(stream: CallStream, events: Events | undefined): void {
+  events?.stop();
+  if (stream.events === events) stream.events = undefined;
+}
+/** Gives a connection what it missed of a stream, then the rest as it comes. */
+async function follow(http: HttpSession, stream: CallStream, after: number, events: Events):
+  Promise<void> {
+  stream.events?.end(); // one reader at a time: the new one takes over
+  stream.events = undefined;
+  try {
+    for (let seq = after, more = true; more; ) {
+      const missed = [...http.kept].filter((kept) => kept.stream === stream && kept.seq > seq);
+      for (const { seq: next, event } of missed) {
+        await events.send(event);
+        seq = next;
+        stream.sent = Math.max(stream.sent, seq);
+      }
+      more = missed.length > 0;
+    }
+    if (stream.ended || stream.events !== undefined) return events.end();
+    stream.events = events;
+  } catch {
+    leave(stream, events);
+  }
+}
+
+/** Runs a call of a session; replies with JSON if that is ready soon, else on its stream. */
+function replyInSession(desk: Desk, http: HttpSession, request: JSONRPCRequest,
+  { header, onClose }: HttpRequest): Promise<HttpReply> {
+  const { options, limits: { now } } = desk;
+  const stream = newStream(http);
+  return new Promise((resolve) => {
+    let state: "waiting" | "streaming" | "done" = "waiting";
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const open = () => {
+      if (state !== "waiting") return;
+      state = "streaming";
+      const events = stream.events = eventStream(options);
+      onClose(() => leave(stream, events)); // SHOULD NOT cancel, so it does not
+      resolve({ status: 200, headers: STREAM_HEADERS, stream: (sink) => events.attach(sink) });
+      // SHOULD: primed (spec@2025-11-25 basic/transports#sending-messages-to-the-server)
+      if (http.session.version() === "2025-11-25") writeTo(desk, http, stream, "");
+    };
+    const say = (message: JSONRPCNotification) => {
+      open();
+      writeTo(desk, http, stream, JSON.stringify(message));
+    };
+    const finish = () => {
+      clearTimeout(timer);
+      state = "done";
+      stream.ended = true;
+      stream.events?.end();
+      stream.events = undefined;
+      if (stream.last === stream.gone) http.streams.delete(stream.id);
+      http.lanes.delete(request.id);
+      http.used = now();
+      options.open?.delete(lane);
+    };
+    const cut = () => (open(), finish()); // to nothing: who cancels gets no answer
+    const lane = openLane(say, cut, header);
+    const owned: Lane = Object.create(lane, { signal: { get: () => lane.signal },
+      ask: { value: say }, detach: { value(retryMs: number) {
+        if (http.session.version() !== "2025-11-25") return; // before, nobody would come back
+        open();
+        void stream.events?.send({ data: "", retry: retryMs });
+        stream.events?.end();
+        stream.events = undefined;
+      } } });
+    http.lanes.set(request.id, lane);
+    options.open?.add(lane);
+    answer(http.session.exchange, request, owned, { report: options.report ?? (() => {}),
+      done(text, response) {
+        if (!lane.end()) return;
+        const named = http.id !== "" && request.method === "initialize" && "result" in response;
+        const headers = named ? { ...JSON_HEADERS, "Mcp-Session-Id": http.id } : JSON_HEADERS;
+        if (state === "streaming") writeTo(desk, http, stream, text);
+        else resolve({ status: 200, body: text, headers });
+        finish();
+      } });
+    void turn(() => state === "waiting").then((late) => {
+      const opens = late && request.method !== "initialize"; // its reply has the id in a header
+      if (opens) timer = setTimeout(open, options.jsonWithinMs ?? 250);
+    });
+  });
+}
+
+// #endregion
+
+// #region 38. Sessions over HTTP
+// uses messages errors-and-parsing versions-and-meta handlers texts-and-lanes http-requests
+//   http-server older-revisions sessions both-eras-one-channel
+//   streams-that-last · spec@2025-11-25 basic/transports#session-management
+//
+// Over HTTP a session has an id, which the reply to initialize gives and each
+// later request repeats. POST brings messages, GET opens a stream for what the
+// server says of itself or for one that broke, DELETE ends it all. Beside it,
+// on the same endpoint, requests of this era need none of this.
+//
+//   GET /mcp, Mcp-Session-Id: 1868a90c, Last-Event-ID: 3-7
+//     -> the events 3-8, 3-9 .. of the call whose stream is number 3
+
+/** A new session; without an id where each request stands alone. */
+function newSession(desk: Desk, id: string, without?: string): HttpSession {
+  const { exchange, options: { report, notifications }, limits: { now } } = desk;
+  const session = openSession(exchange, { ...(report && { report }),
+    ...(notifications && { notifications }), ...(without !== undefined && { without }),
+    send: (message) => writeTo(desk, http, own, JSON.stringify(message)) });
+  const http: HttpSession = { id, session, kept: new Set(), streams: new Map(), count: 0,
+    lanes: new Map(), used: now() };
+  const own = newStream(http);
+  if (id !== "") desk.sessions.set(id, http);
+  return http;
+}
+function endSession(desk: Desk, http: HttpSession, why: string): void {
+  const reason = new TransportError("closed", why);
+  desk.sessions.delete(http.id);
+  http.session.close(reason);
+  for (const lane of [...http.lanes.values()]) lane.end(reason);
+  for (const stream of http.streams.values()) stream.events?.end();
+  for (const kept of [...http.kept]) desk.log.drop(kept);
+}
+const isOpen = ({ events }: CallStream) => events !== undefined;
+/** Ends the sessions that nobody has used for long. */
+function sweep(desk: Desk): void {
+  const { idleMs, now } = desk.limits;
+  const since = now() - idleMs;
+  for (const http of [...desk.sessions.values()]) {
+    const idle = http.used <= since && http.lanes.size === 0 &&
+      ![...http.streams.values()].some(isOpen);
+    if (idle) endSession(desk, http, "the session was idle for too long");
+  }
+}
+/** The session that a request names, or why it is refused. */
+function sessionOf(desk: Desk, { header }: HttpRequest): HttpSession | HttpReply {
+  const id = header("mcp-session-id");
+  const version = header("mcp-protocol-version");
+  const http = desk.sessions.get(id ?? "");
+  // SHOULD: 400 without an id (spec@2025-11-25 basic/transports#session-management)
+  if (id === null) return refuse(400, "Mcp-Session-Id is missing: send initialize first, or use " +
+    `MCP-Protocol-Version: ${MODERN_VERSIONS}`);
+  // MUST: 404 when it has ended (spec@2025-11-25 basic/transports#session-management)
+  if (http === undefined) return refuse(404, "Session not found: send initialize");
+  if (version !== null && !LEGACY_VERSIONS.includes(version)) {
+    // MUST: 400 (spec@2025-11-25 basic/transports#protocol-version-header)
+    return refuse(400, `MCP-Protocol-Version ${version} is not that of the session`);
+  }
+  http.used = desk.limits.now();
+  return http;
+}
+/** The session for a POST: a new one for initialize, one for the moment where there are none. */
+function sessionFor(desk: Desk, value: unknown, http: HttpRequest): HttpSession | HttpReply {
+  if (desk.options.sessions === false) {
+    const version = http.header("mcp-protocol-version") ?? "2025-03-26";
+    if (LEGACY_VERSIONS.includes(version)) return newSession(desk, "", version);
+    return refuse(400, `MCP-Protocol-Version ${version} is not spoken here`);
+  }
+  if (!isObject(value) || value.method !== "initialize") return sessionOf(desk, http);
+  if (desk.sessions.size >= desk.limits.max) return refuse(503, "Too many sessions: try later");
+  return newSession(desk, crypto.randomUUID());
+}
+/** Takes what an older client posts. */
+async function postOlder(desk: Desk, value: unknown, http: HttpRequest): Promise<HttpReply> {
+  const found = sessionFor(desk, value, http);
+  if ("status" in found) return found;
+  const { session, lanes } = found;
+  if (Array.isArray(value)) {
+    if (session.version() !== "2025-03-26") {
+      return refuse(400, "several messages at once are of 2025-03-26 alone");
+    }
+    const own = found.streams.get(0) ?? newStream(found);
+    const body = await takeBatch(session, value, (text) => writeTo(desk, found, own, text));
+    if (body === "") return { status: 202, headers: {} };
+    return { status: 200, headers: JSON_HEADERS, body };
+  }
+  let message: JSONRPCMessage;
+  try {
+    message = readMessage(value);
+  } catch (error) {
+    return refusal(400, error, (error as ProtocolError).id ?? undefined);
+  }
+  if ("method" in message && "id" in message) {
+    if (lanes.has(message.id)) return refuse(400, `id ${message.id} is still in flight`);
+    if (lanes.size >= 256) return refuse(429, "Too many calls at once: wait for some to end");
+    const reply = await replyInSession(desk, found, message, http);
+    const failed = message.method === "initialize" && session.version() === undefined;
+    if (failed) endSession(desk, found, "it was never initialized");
+    return reply;
+  }
+  if (!("method" in message)) session.settle(message);
+  else if (message.method !== "notifications/cancelled") {
+    void guarded(new Map(Object.entries(session.notifications)).get(message.method),
+      message.params ?? {}, desk.options.report ?? (() => {}));
+  } else {
+    lanes.get(message.params?.requestId as RequestId)?.end(
+      new TransportError("cancelled", `cancelled by the client: ${message.params?.reason}`));
+  }
+  return { status: 202, headers: {} };
+}
+/** Opens a stream for reading: that of the session, or the one whose event is named. */
+function getStream(desk: Desk, request: HttpRequest): HttpReply {
+  const { header, onClose } = request;
+  if (!accepts(header("accept"), "text/event-stream")) {
+    return refuse(406, "Accept must list text/event-stream");
+  }
+  const found = sessionOf(desk, request);
+  if ("status" in found) return found;
+  const last = header("last-event-id");
+  const [, id, seq] = /^(\d+)-(\d+)$/.exec(last ?? "0-0") ?? [];
+  const stream = found.streams.get(Number(id));
+  const after = last === null ? stream?.sent ?? 0 : Number(seq);
+  if (stream === undefined || after < stream.gone || after > stream.last) {
+    return refuse(400, `Last-Event-ID ${last}: what came after it is not kept`);
+  }
+  const open = [...found.streams.values()].filter((one) => one !== stream && isOpen(one));
+  if (open.length >= desk.limits.maxStreams) return refuse(429, "Too many streams are open");
+  const events = eventStream(desk.options);
+  onClose(() => {
+    leave(stream, events);
+    found.used = desk.limits.now();
+  });
+  return { status: 200, headers: STREAM_HEADERS, stream(sink) {
+    events.attach(sink);
+    void follow(found, stream, after, events);
+  } };
+}
+
+/** Serves all revisions on one endpoint. */
+export function serveBoth(exchange: Exchange, options: BothOptions = {}): HttpHandler {
+  const { sessions = {} } = options;
+  const { max = 10_000, idleMs = 1_800_000, maxStreams = 16, now = Date.now } = sessions || {};
+  const desk: Desk = { exchange, options, sessions: new Map(), log: eventLog(sessions || {}),
+    limits: { max, idleMs, maxStreams, now } };
+  const modern = modernPost(exchange, options);
+  const isOlder = ({ header }: HttpRequest) => {
+    const version = header("mcp-protocol-version");
+    return version === null || LEGACY_VERSIONS.includes(version) ||
+      header("mcp-session-id") !== null;
+  };
+  const both: Record<string, HttpHandler> = {
+    async POST(http) {
+      const read = await readPost(http, options);
+      if (!("value" in read)) return read;
+      if (isModern(read.value) || !isOlder(http)) return modern(read.value, http);
+      sweep(desk);
+      return postOlder(desk, read.value, http);
+    },
+    async GET(http) {
+      sweep(desk);
+      return getStream(desk, http);
+    },
+    async DELETE(http) {
+      sweep(desk);
+      const found = sessionOf(desk, http);
+      if ("status" in found) return found;
+      endSession(desk, found, "the client ended the session");
+      return { status: 204, headers: {} };
+    },
+  };
+  const whole = endpoint(both, options);
+  const { POST } = both;
+  const postOnly = endpoint({ ...(POST && { POST }) }, options);
+  // MUST: 405 for what this era lacks (spec basic/transports/streamable-http#message-flow)
+  return (http) => sessions === false || http.method !== "POST" && !isOlder(http) ? postOnly(http)
+    : whole(http);
+}
+// #endregion
+
 // ---- Part VII: borrowed ground --------------------------------------------
 
-// #region 34. JSON Schema
+// #region 39. JSON Schema
 // uses nothing
 //
 // Tool arguments come from a language model and schemas from strangers, so a
@@ -4708,7 +5560,7 @@ export function compileSchema(
 }
 // #endregion
 
-// #region 35. Patterns
+// #region 40. Patterns
 // uses nothing
 //
 // A backtracking engine tries every way through a text: `^(a+)+$` and forty
@@ -4835,7 +5687,7 @@ export function boundedPattern(
 }
 // #endregion
 
-// #region 36. Formats
+// #region 41. Formats
 // uses nothing
 //
 // In JSON Schema `format: "email"` is a remark until somebody makes it a check,
@@ -4986,7 +5838,7 @@ export const formats: Readonly<Record<string, (value: string) => boolean>> = Obj
 });
 // #endregion
 
-// #region 37. Node, Bun, Deno
+// #region 42. Node, Bun, Deno
 // uses handlers texts-and-lanes stdio http-requests http-server
 //   · spec basic/transports/stdio
 //
@@ -5227,7 +6079,7 @@ export async function serveProcess(exchange: Exchange, options: ServeLinesOption
 }
 // #endregion
 
-// #region 38. Child processes
+// #region 43. Child processes
 // uses handlers texts-and-lanes stdio node-bun-deno · spec basic/transports/stdio#shutdown
 //
 // A client on stdio owns its server: it starts the process, keeps its stderr
@@ -5437,7 +6289,7 @@ export async function keepRunning(start: () => Promise<Connection>,
 }
 // #endregion
 
-// #region 39. The front door
+// #region 44. The front door
 // uses everything
 //
 // All of the above, put together for people who just want a server or a client.
@@ -5461,13 +6313,13 @@ export interface ServerOptions<S extends readonly unknown[] = []>
   stateKey?: string;
   /** Whatever else the server offers. */
   features?: readonly Feature[];
-  http?: Omit<HttpOptions, "mirrors" | "notifications" | "report">;
+  http?: Omit<BothOptions, "mirrors" | "notifications" | "report">;
 }
 export interface Server extends Assembly {
   /** Tell of changes here, and those who listen hear of them. */
   changes: ChangeSource;
   /** What was said of HTTP in the options. */
-  http: HttpOptions;
+  http: BothOptions;
   /** For workers and frameworks: answers a web Request to the endpoint. */
   fetch: (request: Request) => Promise<Response>;
   /** The same for nodeListener(). */
@@ -5521,14 +6373,14 @@ export function server<const S extends readonly unknown[] = []>(
   const { exchange, mirrors, notifications } = assembly;
   const settings = { notifications, report: (error: unknown) => report(error, "") };
   const handler = (more: HttpOptions = {}) =>
-    serveHttp(exchange, { ...more, ...http, ...settings, mirrors });
+    serveBoth(exchange, { ...more, ...http, ...settings, mirrors });
   return {
     ...assembly,
     changes,
     http,
     handle: handler(),
     fetch: webHandler(handler(), runtime("Deno") === undefined),
-    stdio: () => serveProcess(exchange, { ...settings, ending: changes.close }),
+    stdio: () => serveProcess(exchange, { ...settings, ending: changes.close, serve: serveEither }),
     async listen(port, listening = {}) {
       const { host = "127.0.0.1" } = listening;
       const loopbackOnly = /^(127\.|localhost$|::1$)/.test(host);
@@ -5580,7 +6432,7 @@ export async function open(target: string | readonly string[], options: OpenOpti
 
 // ---- cut here when you copy the file ---------------------------------------
 
-// #region 40. The demo server
+// #region 45. The demo server
 // uses everything
 //
 // Something to talk to: tools that work, that fail, that take their time, that
@@ -5789,7 +6641,7 @@ export function demoServer({ note = () => {}, report = () => {}, list = {} }: De
 }
 // #endregion
 
-// #region 41. What messages mean
+// #region 46. What messages mean
 // uses messages · spec basic#messages
 //
 // The words of the wire log: what a message is, the first time that something
@@ -5911,7 +6763,7 @@ function readResponse(message: JSONRPCResponse, asked: Map<string, Reading>): Re
 }
 // #endregion
 
-// #region 42. The wire log
+// #region 47. The wire log
 // uses errors-and-parsing texts-and-lanes server-sent-events what-messages-mean
 //   · spec basic#messages
 //
@@ -6093,7 +6945,7 @@ export function wireLog({ columns = 100, color = false }: WireLogOptions = {}):
 }
 // #endregion
 
-// #region 43. Wire taps
+// #region 48. Wire taps
 // uses stdio http-requests http-client the-wire-log · spec basic/transports
 //
 // Where the log gets its entries from: functions that stand in the way of a
@@ -6215,7 +7067,7 @@ export function watchPipe(tap: WireTap, { readable, write }: Pipe): Pipe {
 }
 // #endregion
 
-// #region 44. Arguments
+// #region 49. Arguments
 // uses errors-and-parsing texts-and-lanes stdio the-wire-log
 //
 // What was typed, taken apart; and what went wrong, in one sentence that names
@@ -6369,7 +7221,7 @@ export function failureOf(error: unknown): { code: number; sentence: string } {
 }
 // #endregion
 
-// #region 45. Answering a server
+// #region 50. Answering a server
 // uses everything
 //
 // What is typed are words, so a schema says whether "2" is a number. That goes
@@ -6528,7 +7380,7 @@ export function answersOf(stage: Stage): Answers {
 }
 // #endregion
 
-// #region 46. Calling a server
+// #region 51. Calling a server
 // uses everything
 //
 // The command `call`, its first half: reach a server and call one of its tools.
@@ -6657,7 +7509,7 @@ async function callTool([name = "", ...words]: string[], client: AnyClient, stag
 }
 // #endregion
 
-// #region 47. Looking around
+// #region 52. Looking around
 // uses everything
 //
 // The command `call`, its second half: a walk over all that a server says of
@@ -6845,7 +7697,7 @@ async function callCommand(stage: Stage): Promise<number> {
 }
 // #endregion
 
-// #region 48. The demo
+// #region 53. The demo
 // uses everything
 //
 // A conversation in acts, each under a title, told by the wire log. On stdio
@@ -6961,7 +7813,7 @@ async function demoCommand(stage: Stage): Promise<number> {
 }
 // #endregion
 
-// #region 49. Command line
+// #region 54. Command line
 // uses everything
 //
 // What stands around the protocol when this file is run as a program: the
@@ -6996,7 +7848,7 @@ async function serveCommand(stage: Stage): Promise<number> {
   if (http === undefined) {
     const pipe = io.pipe();
     await serveLines(app.exchange, tap === undefined ? pipe : watchPipe(tap, pipe),
-      { ...options, signal, ending: app.changes.close });
+      { ...options, signal, ending: app.changes.close, serve: serveEither });
     return 0;
   }
   const loopbackOnly = /^(?:127\.|localhost$|::1$)/.test(host);
@@ -7006,7 +7858,7 @@ async function serveCommand(stage: Stage): Promise<number> {
     throw usage(`--allow-origin takes an origin like https://example.com, not ${bad}`);
   }
   const open = new Set<OpenLane>();
-  const plain = serveHttp(app.exchange,
+  const plain = serveBoth(app.exchange,
     { ...app.http, ...options, allowOrigins, loopbackOnly, open });
   const handle = tap === undefined ? plain : watchHandler(tap, plain);
   const port = http === "" ? 3100 : numberOf(args, "--http", 65_535);

@@ -17,7 +17,8 @@ const usage = (why: string): Outcome => ({ code: 1, stdout: "",
 describe("with real processes and sockets", { concurrency: true }, () => {
   test("serve --stdio writes nothing but messages to stdout, whatever comes in, and lives on",
     async () => {
-    const ping = '{"jsonrpc":"2.0","id":"last","method":"no/such"}';
+    const ping = '{"jsonrpc":"2.0","id":"last","method":"no/such","params":{"_meta":' +
+      '{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}';
     const rubbish = ["{oops", "[]", "null", "\"\"", "42", "[".repeat(5000),
       '{"jsonrpc":"2.0","id":null,"method":"x"}', '{"jsonrpc":"1.0","id":1}',
       "Content-Length: 10\r", "\x00\x01", "\ufeff{}", '{"jsonrpc":"2.0","id":1,"result":{}}',

@@ -347,8 +347,8 @@ const FAULTS: Fault[] = [
     "sizes",
     "a long protocol",
     "// ---- cut",
-    `${blank(5800)}// ---- cut`,
-    /^line 1: the protocol: \d+ lines, at most 5800$/,
+    `${blank(7000)}// ---- cut`,
+    /^line 1: the protocol: \d+ lines, at most 7000$/,
   ],
   [
     "sizes",

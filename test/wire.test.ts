@@ -72,6 +72,7 @@ function chaptersOf(source: string): Chapter[] {
 
 const INFO = { "io.modelcontextprotocol/serverInfo": { name: "mcp-raw", version: "0.1.0" } };
 const CAPABLE = ["chapter round-trips", "chapter answering"]; // whose clients can be asked
+const OLDER = ["chapter sessions", "chapter both-eras-one-channel"]; // with their handshake
 let lastState = ""; // what ".." stands for in a request that is made again
 const META = { "io.modelcontextprotocol/protocolVersion": "2026-07-28",
   "io.modelcontextprotocol/clientInfo": { name: "reader", version: "1" },
@@ -152,6 +153,7 @@ function moderns(): Record<string, mcp.Exchange> {
         void log("info", "counted");
         return mcp.text("done");
       } }] }).exchange,
+    "chapter sessions": shows({ tools: [] }).exchange,
     "chapter round-trips": asks,
     "chapter answering": asks,
     "chapter caching": shows({ tools: [] }).exchange,
@@ -187,8 +189,9 @@ const LOST = "a ← answers a →: show that, or name it in UNSAID of this test"
 /** Sends lines to a server; gives what comes back, waiting until `count` messages did. */
 async function exchangeLines(lines: string[], count: number, slug: string): Promise<any[]> {
   const [input, out] = [source(), sink()];
+  const serve = OLDER.includes(slug) ? { serve: mcp.serveEither } : {};
   const done = mcp.serveLines(SMALLER[slug] ?? app.exchange,
-    { readable: input, write: out.write }, { graceMs: 20 });
+    { readable: input, write: out.write }, { graceMs: 20, ...serve });
   input.push(`${lines.join("\n")}\n`);
   for (let wait = 0; wait < 200 && out.lines().length < count; wait++) await settled();
   for (let wait = 0; wait < 3; wait++) await settled();
