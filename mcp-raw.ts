@@ -21,33 +21,33 @@
 // A chapter names only what stands above it: the end of each is a safe stop.
 //
 // Contents: number, title, line, chapters it uses (and theirs) beyond Part I
-//  1 Messages             57 -         28 Assemble           3572 6
-//  2 Errors and parsing   90 1         29 Client             3630 6
-//  3 Versions and _meta  154 1-2       30 Checked results    3833 18 29
-//  4 Handlers            199 1-3       31 Answering          3879 25 29
-//  5 A first call        255 1-4       32 Caching            4015 16
-//  6 Texts and lanes     306 I         33 Subscribing        4137 26 29
-//  7 Channel server      495 6         34 Older revisions    4238 24
-//  8 Channel client      665 7         35 Sessions           4369 8 23 25-26 34
-//  9 stdio               830 8         36 Both eras, one channel 4630 35
-// 10 Server-sent events 1068 6         37 Streams that last  4712 13 35
-// 11 Mirrored headers   1181 6         38 Sessions over HTTP 4901 36-37
-// 12 HTTP requests      1337 11        39 JSON Schema        5082 -
-// 13 HTTP server        1485 10 12     40 Patterns           5563 -
-// 14 HTTP client        1739 10-11     41 Formats            5690 -
-// 15 Types from schemas 1900 -         42 Node, Bun, Deno    5841 9 13
-// 16 Results            1994 I         43 Child processes    6082 42
-// 17 Lists              2075 I         44 The front door     6292 all above
-// 18 Tools              2148 11 15-17  45 The demo server    6435 all above
-// 19 Completion         2343 17        46 What messages mean 6644 I
-// 20 URI templates      2425 -         47 The wire log       6766 10 46
-// 21 Resources          2577 16 19-20  48 Wire taps          6948 9 12 14 47
-// 22 Prompts            2694 16 19     49 Arguments          7070 9 47
-// 23 Progress, logging  2777 I         50 Answering a server 7224 all above
-// 24 Input requests     2875 18        51 Calling a server   7383 all above
-// 25 Round trips        3103 21-22 24  52 Looking around     7512 all above
-// 26 Subscriptions      3374 I         53 The demo           7700 all above
-// 27 Rate limits        3530 16        54 Command line       7816 all above
+//  1 Messages             57 -         28 Assemble           3570 6
+//  2 Errors and parsing   90 1         29 Client             3628 6
+//  3 Versions and _meta  154 1-2       30 Checked results    3831 18 29
+//  4 Handlers            199 1-3       31 Answering          3877 25 29
+//  5 A first call        255 1-4       32 Caching            4013 16
+//  6 Texts and lanes     306 I         33 Subscribing        4135 26 29
+//  7 Channel server      498 6         34 Older revisions    4236 24
+//  8 Channel client      668 7         35 Sessions           4367 8 23 25-26 34
+//  9 stdio               833 8         36 Both eras, one channel 4628 35
+// 10 Server-sent events 1071 6         37 Streams that last  4710 13 35
+// 11 Mirrored headers   1184 6         38 Sessions over HTTP 4899 36-37
+// 12 HTTP requests      1340 11        39 JSON Schema        5080 -
+// 13 HTTP server        1488 10 12     40 Patterns           5561 -
+// 14 HTTP client        1742 10-11     41 Formats            5688 -
+// 15 Types from schemas 1903 -         42 Node, Bun, Deno    5839 9 13
+// 16 Results            1997 I         43 Child processes    6080 42
+// 17 Lists              2078 I         44 The front door     6290 all above
+// 18 Tools              2151 11 15-17  45 The demo server    6433 all above
+// 19 Completion         2346 17        46 What messages mean 6642 I
+// 20 URI templates      2428 -         47 The wire log       6764 10 46
+// 21 Resources          2580 16 19-20  48 Wire taps          6946 9 12 14 47
+// 22 Prompts            2697 16 19     49 Arguments          7068 9 47
+// 23 Progress, logging  2780 I         50 Answering a server 7222 all above
+// 24 Input requests     2878 18        51 Calling a server   7381 all above
+// 25 Round trips        3106 21-22 24  52 Looking around     7510 all above
+// 26 Subscriptions      3373 I         53 The demo           7698 all above
+// 27 Rate limits        3527 6 16      54 Command line       7814 all above
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -396,6 +396,9 @@ export type NotificationHandlers = Record<string, (params: Params) => unknown>;
 /** Method -> the field of its params that HTTP repeats in Mcp-Name. */
 export type Mirrors = Record<string, string>;
 export interface Feature { notifications?: NotificationHandlers; mirrors?: Mirrors }
+/** Somebody whom the transport knows; no two have one id. */
+export interface Principal { readonly id: string }
+export interface Lane { readonly principal?: Principal }
 
 const TOO_SLOW = "the client is 4 MiB behind: wait for what lane.notify(..) gives back";
 
@@ -3138,10 +3141,6 @@ export interface CallToolRequestParams extends Again {}
 export interface GetPromptRequestParams extends Again {}
 export interface ReadResourceRequestParams extends Again {}
 
-/** Somebody whom the transport knows; no two have one id. */
-export interface Principal { readonly id: string }
-export interface Lane { readonly principal?: Principal }
-
 interface Form { type: "object"; properties: object; required?: readonly string[] }
 /** What comes back from a form: its fields, when the user agreed. */
 export type Elicited<S> = { action: "accept"; content: FromSchema<S> } |
@@ -3454,11 +3453,11 @@ const NOTIFICATIONS: Readonly<Record<keyof SubscriptionFilter, string>> = {
   resourcesListChanged: "notifications/resources/list_changed",
   resourceSubscriptions: "notifications/resources/updated",
 };
-const LISTENING: Readonly<Record<keyof SubscriptionFilter, ServerCapabilities>> = {
-  toolsListChanged: { tools: { listChanged: true } },
-  promptsListChanged: { prompts: { listChanged: true } },
-  resourcesListChanged: { resources: { listChanged: true } },
-  resourceSubscriptions: { resources: { subscribe: true } },
+const ADVERTISED: Readonly<Record<keyof SubscriptionFilter, readonly [string, string]>> = {
+  toolsListChanged: ["tools", "listChanged"],
+  promptsListChanged: ["prompts", "listChanged"],
+  resourcesListChanged: ["resources", "listChanged"],
+  resourceSubscriptions: ["resources", "subscribe"],
 };
 /** The part of a filter that is honoured. Throws ProtocolError when it is no filter. */
 function agreed(wanted: unknown, honoured: readonly (keyof SubscriptionFilter)[]):
@@ -3517,18 +3516,17 @@ export function subscriptions(source: ChangeSource,
       else if (lane.signal.aborted) end();
     });
   };
-  const capabilities: ServerCapabilities = {};
-  for (const { tools, prompts, resources } of honoured.map((kind) => LISTENING[kind])) {
-    if (tools !== undefined) capabilities.tools = tools;
-    if (prompts !== undefined) capabilities.prompts = prompts;
-    if (resources) capabilities.resources = { ...capabilities.resources, ...resources };
+  const capabilities: Record<string, Record<string, boolean>> = {};
+  for (const [name, member] of honoured.map((kind) => ADVERTISED[kind])) {
+    capabilities[name] = { ...capabilities[name], [member]: true };
   }
   return { capabilities, methods: { "subscriptions/listen": listen } };
 }
 // #endregion
 
 // #region 27. Rate limits
-// uses errors-and-parsing handlers results · spec server/tools#security-considerations
+// uses errors-and-parsing handlers texts-and-lanes results
+//   · spec server/tools#security-considerations
 //
 // A wrapper around handlers that stops a caller who calls too often. Each has a
 // bucket of calls, filled again as time goes by. A model reads it in a result.
@@ -3559,7 +3557,8 @@ export function rateLimit({ calls, perMs, now = Date.now, count }: RateLimitOpti
   };
   const wrap = (next: Handler, method: string): Handler => (params, context) => {
     const counts = count === undefined || count.includes(method);
-    const retryAfterMs = counts ? wait(context.lane.principal?.id ?? "") : 0;
+    const caller: Principal | undefined = context.lane.principal;
+    const retryAfterMs = counts ? wait(caller?.id ?? "") : 0;
     if (retryAfterMs === 0) return next(params, context);
     const why = `Too many calls: try again in ${Math.ceil(retryAfterMs / 1000)} s`;
     if (method === "tools/call") return toolError(why);

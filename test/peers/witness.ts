@@ -100,8 +100,9 @@ function forward(
   outgoing: ServerResponse,
   note: (from: Side, text: string) => void,
 ): void {
-  const { method = "GET", headers } = incoming;
-  const onward = send(url, { method, headers: { ...headers, host: new URL(url).host } });
+  const { method = "GET", headers, url: path = "/mcp" } = incoming;
+  const to = path === "/mcp" ? new URL(url) : new URL(path, url); // HTTP+SSE names a second path
+  const onward = send(to, { method, headers: { ...headers, host: to.host } });
   let body = "";
   incoming.setEncoding("utf8").on("data", (chunk: string) => {
     body += chunk;
@@ -135,7 +136,7 @@ function forward(
   });
 }
 const dataOf = (event: string): string =>
-  event
+  (/^event: ?endpoint$/m.test(event) ? "" : event) // of HTTP+SSE, and no message
     .split("\n")
     .filter((line) => line.startsWith("data:"))
     .map((line) => line.slice(5).replace(/^ /, ""))
