@@ -7,7 +7,6 @@
 // Copy it     the file, or a chapter with the chapters it uses, and theirs
 //
 // One exchange as it crosses the wire, broken here only to fit the page:
-//
 //   → {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add",
 //     "arguments":{"a":2,"b":3},"_meta":{
 //     "io.modelcontextprotocol/protocolVersion":"2026-07-28",
@@ -19,35 +18,36 @@
 // → is client to server, ← server to client; {..} further down stands for what
 // was shown here. Read Part I first: it is the whole idea, and a program.
 // A chapter names only what stands above it: the end of each is a safe stop.
-//
 // Contents: number, title, line, chapters it uses (and theirs) beyond Part I
-//  1 Messages             57 -         28 Assemble           3570 6
-//  2 Errors and parsing   90 1         29 Client             3628 6
-//  3 Versions and _meta  154 1-2       30 Checked results    3831 18 29
-//  4 Handlers            199 1-3       31 Answering          3877 25 29
-//  5 A first call        255 1-4       32 Caching            4013 16
-//  6 Texts and lanes     306 I         33 Subscribing        4135 26 29
-//  7 Channel server      498 6         34 Older revisions    4236 24
-//  8 Channel client      668 7         35 Sessions           4367 8 23 25-26 34
-//  9 stdio               833 8         36 Both eras, one channel 4628 35
-// 10 Server-sent events 1071 6         37 Streams that last  4710 13 35
-// 11 Mirrored headers   1184 6         38 Sessions over HTTP 4899 36-37
-// 12 HTTP requests      1340 11        39 JSON Schema        5080 -
-// 13 HTTP server        1488 10 12     40 Patterns           5561 -
-// 14 HTTP client        1742 10-11     41 Formats            5688 -
-// 15 Types from schemas 1903 -         42 Node, Bun, Deno    5839 9 13
-// 16 Results            1997 I         43 Child processes    6080 42
-// 17 Lists              2078 I         44 The front door     6290 all above
-// 18 Tools              2151 11 15-17  45 The demo server    6433 all above
-// 19 Completion         2346 17        46 What messages mean 6642 I
-// 20 URI templates      2428 -         47 The wire log       6764 10 46
-// 21 Resources          2580 16 19-20  48 Wire taps          6946 9 12 14 47
-// 22 Prompts            2697 16 19     49 Arguments          7068 9 47
-// 23 Progress, logging  2780 I         50 Answering a server 7222 all above
-// 24 Input requests     2878 18        51 Calling a server   7381 all above
-// 25 Round trips        3106 21-22 24  52 Looking around     7510 all above
-// 26 Subscriptions      3373 I         53 The demo           7698 all above
-// 27 Rate limits        3527 6 16      54 Command line       7814 all above
+//  1 Messages             57 -         30 Checked results    3833 18 29
+//  2 Errors and parsing   90 1         31 Answering          3879 25 29
+//  3 Versions and _meta  154 1-2       32 Caching            4015 16
+//  4 Handlers            199 1-3       33 Subscribing        4137 26 29
+//  5 A first call        255 1-4       34 Older revisions    4238 24
+//  6 Texts and lanes     306 I         35 Sessions           4369 8 23 25-26 34
+//  7 Channel server      498 6         36 Both eras, one channel 4630 35
+//  8 Channel client      668 7         37 Streams that last  4712 13 35
+//  9 stdio               833 8         38 Sessions over HTTP 4901 36-37
+// 10 Server-sent events 1071 6         39 Older servers      5080 9 23 26 31 34
+// 11 Mirrored headers   1184 6         40 Either era         5338 33 39
+// 12 HTTP requests      1340 11        41 Older servers over HTTP 5410 14 33 39
+// 13 HTTP server        1488 10 12     42 JSON Schema        5606 -
+// 14 HTTP client        1742 10-11     43 Patterns           6087 -
+// 15 Types from schemas 1904 -         44 Formats            6214 -
+// 16 Results            1998 I         45 Node, Bun, Deno    6365 9 13
+// 17 Lists              2079 I         46 Child processes    6606 45
+// 18 Tools              2152 11 15-17  47 The front door     6816 all above
+// 19 Completion         2347 17        48 The demo server    6964 all above
+// 20 URI templates      2429 -         49 What messages mean 7173 I
+// 21 Resources          2581 16 19-20  50 The wire log       7295 10 49
+// 22 Prompts            2698 16 19     51 Wire taps          7477 9 12 14 50
+// 23 Progress, logging  2781 I         52 Arguments          7599 9 50
+// 24 Input requests     2879 18        53 Answering a server 7753 all above
+// 25 Round trips        3107 21-22 24  54 Calling a server   7912 all above
+// 26 Subscriptions      3374 I         55 Looking around     8041 all above
+// 27 Rate limits        3528 6 16      56 The demo           8229 all above
+// 28 Assemble           3572 6         57 Command line       8345 all above
+// 29 Client             3630 6
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -1805,7 +1805,8 @@ async function readReply(response: Response, request: JSONRPCRequest, lane: Lane
       });
       return undefined;
     }
-    const ours = message.id === request.id || "error" in message && message.id === undefined;
+    const { id = null } = message; // older servers say null where they could not read it
+    const ours = id === request.id || "error" in message && id === null;
     if (!ours) warn(`The server answered under another id: ${JSON.stringify(message.id)}`);
     return ours ? message : undefined;
   };
@@ -3941,7 +3942,7 @@ async function answerOne(request: InputRequest, asked: Asked, answers: Answers):
   const visited = await answers.url?.(params, asked);
   return visited && { action: visited.action }; // what happened there is not for the server
 }
-const capabilitiesFor = ({ form, url, sample, sampleTools, roots }: Answers):
+export const capabilitiesFor = ({ form, url, sample, sampleTools, roots }: Answers):
   ClientCapabilities => ({
     ...((form ?? url) && { elicitation: { ...(form && { form: {} }), ...(url && { url: {} }) } }),
     ...(sample && { sampling: sampleTools ? { tools: {} } : {} }),
@@ -5076,9 +5077,533 @@ export function serveBoth(exchange: Exchange, options: BothOptions = {}): HttpHa
 }
 // #endregion
 
+// #region 39. Older servers
+// uses messages errors-and-parsing versions-and-meta handlers texts-and-lanes
+//   channel-server stdio input-requests progress-logging subscriptions
+//   answering older-revisions · spec@2025-11-25 basic/lifecycle
+//
+// The other half: a client of this era, in front of a server that wants a
+// handshake. The client sees an Exchange like any other. Behind it the first
+// call shakes hands, what the server asks of itself is answered by those who
+// answer anyway, and its results get the fields that they lack.
+//
+//   client.call("tools/list", {})
+//     -> initialize, notifications/initialized, tools/list
+
+/** Which dialect to speak: the one found out, or one of the two. */
+export type Era = "auto" | "modern" | "legacy";
+export interface HandshakeOptions extends AnsweringOptions {
+  era?: Era;
+  /** Who answers what the server asks. */
+  answers?: Answers;
+  /** Milliseconds to wait for an answer to the question whether it is of this era; 3,000. */
+  probeMs?: number;
+  /** Gets what nobody waits for. */
+  other?: (message: JSONRPCMessage) => void;
+}
+/** The way to an older server: requests in its dialect, and whatever else there is to send. */
+export interface OlderPort {
+  exchange: Exchange;
+  send(message: JSONRPCNotification | JSONRPCResponse): void | Promise<void>;
+  /** Hears of the revision, when the handshake is done. */
+  agreed?(version: string): void;
+}
+export interface OlderServer {
+  exchange: Exchange;
+  /** Takes what the server says of itself. */
+  take(message: JSONRPCMessage): void;
+  /** The session is lost: the next call shakes hands again. */
+  forget(): void;
+}
+interface Handshake {
+  version: string;
+  capabilities: Params;
+  serverInfo: unknown;
+  instructions: unknown;
+}
+interface Hearing { filter: SubscriptionFilter; lane: Lane; id: RequestId }
+
+/** Whether an answer to server/discover is one of a server of this era. */
+export const knowsDiscover = (answer: JSONRPCResponse): boolean => "error" in answer
+  ? answer.error.code <= -32020 && answer.error.code >= UNSUPPORTED_PROTOCOL_VERSION
+  : Array.isArray(answer.result.supportedVersions);
+export const probeOf = ({ params }: JSONRPCRequest): JSONRPCRequest => ({ jsonrpc: "2.0",
+  id: "probe", method: "server/discover", params: { _meta: params?._meta } });
+
+const unheard: Lane = { signal: new AbortController().signal, notify() {} };
+async function shake(port: OlderPort, request: JSONRPCRequest): Promise<Handshake> {
+  const { [CLIENT_CAPABILITIES]: declared, "io.modelcontextprotocol/clientInfo": clientInfo =
+    { name: "mcp-raw", version: "0.1.0" } } = metaOf(request);
+  const { extensions, ...capabilities } = Object(declared);
+  const response = await port.exchange({ jsonrpc: "2.0", id: "initialize", method: "initialize",
+    params: { protocolVersion: LEGACY_VERSIONS[0], capabilities, clientInfo } }, unheard);
+  if ("error" in response) {
+    const { code, message, data } = response.error;
+    throw new ProtocolError(code, message, data);
+  }
+  const { protocolVersion: version, serverInfo, instructions, capabilities: offered } =
+    response.result;
+  // SHOULD: else no more (spec@2025-11-25 basic/lifecycle#version-negotiation)
+  if (typeof version !== "string" || !LEGACY_VERSIONS.includes(version)) {
+    throw new TransportError("result", `The server speaks ${JSON.stringify(version)}, and this ` +
+      `client ${[...MODERN_VERSIONS, ...LEGACY_VERSIONS].join(", ")}`);
+  }
+  port.agreed?.(version);
+  // MUST: said before all else (spec@2025-11-25 basic/lifecycle#initialization)
+  await port.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+  return { version, serverInfo, instructions, capabilities: Object(offered) };
+}
+const TO_KEEP = ["server/discover", "tools/list", "prompts/list", "resources/list",
+  "resources/templates/list", "resources/read"]; // results that say for how long
+
+/** A result in the words of today. */
+function newerResult(method: string, { serverInfo }: Handshake, result: Result): Result {
+  const hints = TO_KEEP.includes(method) ? { ttlMs: 0, cacheScope: "private" } : {};
+  const info = isObject(serverInfo) && { "io.modelcontextprotocol/serverInfo": serverInfo };
+  return { ...hints, ...result, resultType: "complete",
+    _meta: { ...Object(result._meta), ...info } };
+}
+/** A request without what only servers of this era know. */
+function olderRequest({ params = {}, ...request }: JSONRPCRequest): JSONRPCRequest {
+  const meta = Object.entries(Object(params._meta))
+    .filter(([key]) => !key.startsWith("io.modelcontextprotocol/"));
+  const { _meta, ...given } = params;
+  const kept = meta.length === 0 ? given : { ...given, _meta: Object.fromEntries(meta) };
+  return { ...request, ...(Object.keys(kept).length > 0 && { params: kept }) };
+}
+
+/** Answers what an older server asks. */
+function answerServer(send: OlderPort["send"], options: HandshakeOptions) {
+  const { answers = {} } = options;
+  const asked = new Map<RequestId, AbortController>();
+  const outcome = async ({ id, method, params }: JSONRPCRequest): Promise<JSONRPCResponse> => {
+    if (method === "ping") return { jsonrpc: "2.0", id, result: {} as Result };
+    const request = { method, ...(params && { params }) } as InputRequest; // looked at below
+    const known = ["elicitation/create", "sampling/createMessage", "roots/list"].includes(method);
+    const wrong = known && inputFault(request);
+    if (wrong) throw new ProtocolError(INVALID_PARAMS, wrong);
+    if (!known || lacking(capabilitiesFor(answers), capabilityFor(request)) !== undefined) {
+      throw new ProtocolError(METHOD_NOT_FOUND, `Method not found: ${method}`);
+    }
+    const controller = new AbortController();
+    asked.set(id, controller);
+    const { signal } = controller;
+    const all = await answerAll({ [method]: request }, { method, signal }, answers, options);
+    return { jsonrpc: "2.0", id, result: all[method] as unknown as Result };
+  };
+  return {
+    take(request: JSONRPCRequest): void {
+      void outcome(request).catch((error: unknown) => {
+        if (error instanceof TransportError) options.warn?.(error.message);
+        return errorResponse(request.id, error);
+      })
+        .then((answer) => {
+          const cancelled = asked.get(request.id)?.signal.aborted;
+          asked.delete(request.id);
+          return cancelled ? undefined : send(answer);
+        });
+    },
+    cancel: (id: unknown) => asked.get(id as RequestId)?.abort(),
+  };
+}
+
+interface OlderState {
+  readonly port: OlderPort;
+  readonly options: HandshakeOptions;
+  readonly hearings: Set<Hearing>;
+  readonly logging: Set<Lane>; // of calls that asked for a log
+  readonly visited: ReturnType<typeof gate>; // opens when a page is done with
+  ready: Promise<Handshake> | undefined;
+  level: unknown;
+  count: number;
+}
+/** A request of our own. */
+const ownCall = (state: OlderState, method: string, params: Params) => state.port.exchange(
+  { jsonrpc: "2.0", id: `own-${++state.count}`, method, params }, unheard);
+
+/** Listens: the server tells of changes anyway, or is asked to for a resource. */
+async function listenOlder(state: OlderState, { id, params = {} }: JSONRPCRequest, lane: Lane,
+  { capabilities }: Handshake): Promise<never> {
+  const { hearings } = state;
+  const wanted = Object(params.notifications);
+  const able = Object.entries(ADVERTISED).filter(([kind, [name, member]]) => wanted[kind] &&
+    Object(capabilities[name])[member] === true);
+  const filter: SubscriptionFilter = Object.fromEntries(able.map(([kind]) => [kind, wanted[kind]]));
+  const { resourceSubscriptions: uris = [] } = filter;
+  for (const uri of uris) await ownCall(state, "resources/subscribe", { uri });
+  const hearing = { filter, lane, id };
+  hearings.add(hearing);
+  void lane.notify({ jsonrpc: "2.0", method: "notifications/subscriptions/acknowledged",
+    params: { _meta: { [SUBSCRIPTION_ID]: id }, notifications: filter } });
+  return new Promise((_, reject) => lane.signal.addEventListener("abort", () => {
+    hearings.delete(hearing);
+    const heard = [...hearings].flatMap((one) => one.filter.resourceSubscriptions ?? []);
+    for (const uri of uris.filter((uri) => !heard.includes(uri))) {
+      ownCall(state, "resources/unsubscribe", { uri }).catch(() => {}); // it is gone anyway
+    }
+    reject(abortReason(lane.signal));
+  }));
+}
+/** The pages of an error -32042, visited; false when the user did not want to. */
+async function visitPages({ options, visited }: OlderState, error: Params, method: string):
+  Promise<boolean> {
+  const pages = [Object(error.data).elicitations].flat().filter(isObject);
+  const requests = Object.fromEntries(pages.map((params, at) =>
+    [`${at}`, { method: "elicitation/create", params }]));
+  const all = await answerAll(requests, { method, signal: undefined }, options.answers ?? {},
+    options);
+  const agreed = Object.values(all).every((one) => "action" in one && one.action === "accept");
+  if (agreed) await endsWithin(10_000, visited.wait()); // word that it is done may come, or not
+  return agreed && pages.length > 0;
+}
+async function callOlder(state: OlderState, request: JSONRPCRequest, lane: Lane,
+  handshake: Handshake): Promise<JSONRPCResponse> {
+  const { method } = request;
+  const wanted = metaOf(request)[LOG_LEVEL];
+  if (wanted !== undefined && wanted !== state.level && "logging" in handshake.capabilities) {
+    state.level = wanted;
+    await ownCall(state, "logging/setLevel", { level: wanted });
+  }
+  if (wanted !== undefined) state.logging.add(lane);
+  try {
+    const ask = () => state.port.exchange(olderRequest(request), lane);
+    let response = await ask();
+    const visits = "error" in response && response.error.code === URL_ELICITATION_REQUIRED;
+    if (visits && await visitPages(state, Object(response).error, method)) response = await ask();
+    return "error" in response ? response
+      : { ...response, result: newerResult(method, handshake, response.result) };
+  } finally {
+    state.logging.delete(lane);
+  }
+}
+/** Hands what the server says of itself to those who asked for it; false: nobody did. */
+function handOn({ hearings, logging }: OlderState, message: JSONRPCNotification): boolean {
+  const { method, params = {} } = message;
+  if (method === "notifications/message") {
+    const [lane] = logging; // a log line names no call: the oldest gets it
+    void lane?.notify(message);
+    return lane !== undefined;
+  }
+  const kinds = Object.keys(NOTIFICATIONS) as (keyof SubscriptionFilter)[];
+  const kind = kinds.find((kind) => NOTIFICATIONS[kind] === method);
+  if (kind === undefined) return false;
+  for (const { filter, lane, id } of hearings) {
+    const _meta = { ...Object(params._meta), [SUBSCRIPTION_ID]: id };
+    const told = { ...message, params: { ...params, _meta } };
+    if (concerns(filter, { kind, uri: String(params.uri) })) void lane.notify(told);
+  }
+  return true;
+}
+
+/** Speaks to an older server, in the words of today. */
+export function speakOlder(port: OlderPort, options: HandshakeOptions = {}): OlderServer {
+  const { other = () => {} } = options;
+  const server = answerServer(port.send, options);
+  const state: OlderState = { port, options, hearings: new Set(), logging: new Set(),
+    visited: gate(), ready: undefined, level: undefined, count: 0 };
+  const forget = () => ([state.ready, state.level] = [undefined, undefined]);
+  const agree = (request: JSONRPCRequest) => state.ready ??= shake(port, request).catch((error) => {
+    forget();
+    throw error;
+  });
+  return {
+    forget,
+    async exchange(request, lane) {
+      const { id, method } = request;
+      const handshake = await agree(request);
+      if (method === LISTEN) return listenOlder(state, request, lane, handshake);
+      if (method === "server/discover") {
+        const { version, capabilities, instructions } = handshake;
+        const result = { resultType: "complete", supportedVersions: [version], capabilities,
+          ...(instructions !== undefined && { instructions }) };
+        return { jsonrpc: "2.0", id, result: newerResult(method, handshake, result) };
+      }
+      return callOlder(state, request, lane, handshake).catch(async (error: unknown) => {
+        if (!(error instanceof TransportError) || error.code !== "session") throw error;
+        return callOlder(state, request, lane, await agree(request)); // it was refused unread
+      });
+    },
+    take(message) {
+      if (state.ready === undefined || !("method" in message)) return other(message);
+      const { method, params = {} } = message;
+      if ("id" in message) server.take(message);
+      else if (method === "notifications/cancelled") server.cancel(params.requestId);
+      else if (method === "notifications/elicitation/complete") state.visited.open();
+      else if (!handOn(state, message)) other(message);
+    },
+  };
+}
+// #endregion
+
+// #region 40. Either era
+// uses messages handlers texts-and-lanes channel-server channel-client subscribing
+//   older-servers · spec basic/transports/stdio#backward-compatibility
+//
+// Which of the two does a server speak? The first thing it hears is the
+// question that only one of this era can answer. Any other answer, or none,
+// means that it wants a handshake; and one that dies of it is started again.
+//
+//   → {"jsonrpc":"2.0","id":"probe","method":"server/discover","params":{..}}
+//   ← {"jsonrpc":"2.0","id":"probe","result":{..}}
+
+/** The client's end of a channel, for servers of both eras. */
+export function connectEither(send: SendText,
+  options: ConnectOptions & HandshakeOptions = {}): ConnectedEnd {
+  const { era = "auto", probeMs = 3_000 } = options;
+  const channel = connectChannel(send,
+    { ...options, other: (message) => older.take(message) });
+  const older = speakOlder({ exchange: channel.exchange,
+    send: (message) => send(JSON.stringify(message)) }, options);
+  let found: Promise<boolean> | undefined;
+  let discovered: JSONRPCResponse | undefined;
+  const isOlder = async (request: JSONRPCRequest): Promise<boolean> => {
+    if (era !== "auto") return era === "legacy";
+    const patience = new AbortController();
+    try {
+      const silence = pause(probeMs, patience.signal).then(() => undefined);
+      discovered = await Promise.race([channel.exchange(probeOf(request), unheard), silence]);
+      // MUST: no one code decides (spec basic/transports/stdio#backward-compatibility)
+      return discovered === undefined || !knowsDiscover(discovered);
+    } catch (error) {
+      if (error instanceof TransportError && error.code === "closed") {
+        throw new TransportError("probed", `${error.message} It ended when it was asked for its ` +
+          "revisions.");
+      }
+      return true; // rubbish
+    } finally {
+      patience.abort();
+    }
+  };
+  return { ...channel, async exchange(request, lane) {
+    const isOld = await (found ??= isOlder(request));
+    if (isOld) return older.exchange(request, lane);
+    const first = request.method === "server/discover" ? discovered : undefined;
+    discovered = undefined; // it answers the first question, and no later one
+    return first === undefined ? channel.exchange(request, lane) : { ...first, id: request.id };
+  } };
+}
+interface Startable { exchange: Exchange; close(): Promise<void>; closed: Promise<void> }
+/** Starts a server once more, for an older client, when the question for its revisions ended it. */
+export async function startEither<C extends Startable>(start: (era: Era) => Promise<C>,
+  era: Era = "auto"): Promise<Startable> {
+  let current: Startable = await start(era);
+  let restarted: Promise<Startable> | undefined;
+  let finish = () => {};
+  const closed = new Promise<void>((resolve) => (finish = resolve));
+  const watch = (connection: Startable) => {
+    void connection.closed.then(() => connection === current && finish());
+    return connection;
+  };
+  watch(current);
+  return {
+    closed,
+    close: () => current.close().then(finish),
+    exchange: (request, lane) => current.exchange(request, lane).catch(async (error: unknown) => {
+      if (!(error instanceof TransportError) || error.code !== "probed") throw error;
+      restarted ??= start("legacy").then((next) => watch(current = next));
+      return (await restarted).exchange(request, lane);
+    }),
+  };
+}
+// #endregion
+
+// #region 41. Older servers over HTTP
+// uses messages errors-and-parsing handlers texts-and-lanes channel-client
+//   server-sent-events http-client subscribing older-servers
+//   · spec basic/transports/streamable-http#backward-compatibility
+//
+// The same over HTTP, where the server may have given a session id, may say
+// what it likes on a stream of its own, and may break off a stream that the
+// client then takes up again where it was.
+//
+//   POST initialize                -> 200, Mcp-Session-Id: 1868a90c
+//   GET, Mcp-Session-Id: 1868a90c  -> what the server says of itself
+
+export interface EitherHttpOptions extends HttpClientOptions, HandshakeOptions {
+  /** Milliseconds before a broken stream is taken up again, unless the server says; 1,000. */
+  retryMs?: number;
+  /** Times in a row to try that without hearing anything new; 5. */
+  maxRetries?: number;
+  warn?: (text: string) => void;
+}
+interface OlderHttp extends OlderPort {
+  /** Opens the stream of the session, for what the server says of itself. */
+  listen(): void;
+  close(): Promise<void>;
+}
+
+interface OlderHttpState {
+  readonly url: string;
+  readonly options: EitherHttpOptions;
+  readonly calls: PendingCalls;
+  readonly closing: AbortController;
+  take(message: JSONRPCMessage): void;
+  lost(): void;
+  session: string | undefined;
+  version: string | undefined;
+}
+const EVENTS = { Accept: "text/event-stream" };
+
+async function requestOlder({ url, options, session, version }: OlderHttpState,
+  more: Record<string, string>, init: RequestInit): Promise<Response> {
+  const headers = new Headers({ ...more,
+    ...(session !== undefined && { "Mcp-Session-Id": session }),
+    ...(version !== undefined && { "MCP-Protocol-Version": version }) });
+  for (const [name, value] of Object.entries(options.headers ?? {})) headers.set(name, value);
+  try {
+    return await (options.fetch ?? fetch)(url, { ...init, headers, redirect: "manual" });
+  } catch (cause) {
+    if (cause instanceof TransportError) throw cause;
+    throw new TransportError("unreachable", `Cannot reach ${bareUrl(url)}: ${reasonOf(cause)}`,
+      { cause });
+  }
+}
+function receiveOlder({ calls, take, options }: OlderHttpState, text: string): void {
+  try {
+    const message = readMessage(parseJSON(text));
+    if (calls.settle(message) === false) take(message);
+  } catch (error) {
+    options.warn?.(`The server sent what is no message: ${reasonOf(error)}`);
+  }
+}
+/** Reads a stream, and takes it up again when it breaks, until nothing more is awaited. */
+async function followOlder(state: OlderHttpState, first: Response, signal: AbortSignal):
+  Promise<void> {
+  const { limit = MAX_MESSAGE, retryMs = 1_000, maxRetries = 5 } = state.options;
+  let [last, wait, failures]: [string | undefined, number, number] = [undefined, retryMs, 0];
+  const read = async (body: ReadableStream<Uint8Array>) => {
+    for await (const { id, data, retry } of readEvents(body, limit)) {
+      if (id !== undefined && id !== last) [last, failures] = [id, 0];
+      if (retry !== undefined) wait = retry;
+      if (data !== "") receiveOlder(state, data);
+      await undefined; // whoever got it ends the signal
+      if (signal.aborted) return;
+    }
+  };
+  for (let response: Response | undefined = first; response?.body; ) {
+    await read(response.body).catch(() => {}); // it broke off
+    if (signal.aborted || last === undefined || failures++ >= maxRetries) return;
+    // MUST: not sooner (spec@2025-11-25 basic/transports#sending-messages-to-the-server)
+    await pause(wait, signal);
+    if (signal.aborted) return;
+    response = await requestOlder(state, { ...EVENTS, "Last-Event-ID": last }, { signal })
+      .catch(() => undefined);
+    if (response !== undefined && response.status !== 200) return; // it is gone
+    if (response === undefined && failures < maxRetries) response = first; // not there: once more
+  }
+}
+async function postOlderServer(state: OlderHttpState, message: JSONRPCMessage,
+  signal: AbortSignal): Promise<void> {
+  const opens = "method" in message && message.method === "initialize";
+  if (opens) state.session = state.version = undefined;
+  const sent = state.session;
+  const response = await requestOlder(state, { "Content-Type": "application/json",
+    Accept: "application/json, text/event-stream" },
+  { method: "POST", body: JSON.stringify(message), signal });
+  const { status, headers } = response;
+  // MUST: a new session after 404 (spec@2025-11-25 basic/transports#session-management)
+  if (status === 404 && sent !== undefined) {
+    if (state.session === sent) state.lost();
+    throw new TransportError("session", "The session has ended");
+  }
+  if (opens && status === 200) state.session = headers.get("mcp-session-id") ?? undefined;
+  if (hasType(response, "text/event-stream")) return followOlder(state, response, signal);
+  const text = await readText(response.body, state.options.limit ?? MAX_MESSAGE) ?? "";
+  if (hasType(response, "application/json") && text !== "") return receiveOlder(state, text);
+  if (status >= 300 || status === 200 && "id" in message) throw new TransportError("http",
+    `HTTP ${status} from ${bareUrl(state.url)}: ${JSON.stringify(text.slice(0, 200))}`,
+    { reply: { status, text } });
+}
+/** Reads the stream of the session, for what the server says of itself. */
+async function hearSession(state: OlderHttpState): Promise<void> {
+  const { session, closing: { signal }, options: { retryMs = 1_000, maxRetries = 5 } } = state;
+  for (let tries = 0; tries < maxRetries && state.session === session; tries++) {
+    const response = await requestOlder(state, EVENTS, { signal });
+    const streams = response.status === 200 && hasType(response, "text/event-stream");
+    if (!streams) return response.body?.cancel(); // there need not be one
+    await followOlder(state, response, signal);
+    await pause(retryMs, signal);
+    if (signal.aborted) return;
+  }
+}
+
+function olderHttp(state: OlderHttpState): OlderHttp {
+  const { calls, closing, options: { warn = () => {} } } = state;
+  const failure = (cause: unknown) => cause instanceof TransportError ? cause
+    : new TransportError("unreadable", `The reply broke off: ${reasonOf(cause)}`, { cause });
+  const send: OlderPort["send"] = (message) => postOlderServer(state, message, closing.signal)
+    .catch((cause) => closing.signal.aborted || warn(failure(cause).message)) as Promise<void>;
+  return {
+    send,
+    agreed: (version) => void (state.version = version >= "2025-06-18" ? version : undefined),
+    exchange(request, lane) {
+      const ended = new AbortController();
+      const signal = AbortSignal.any([ended.signal, closing.signal]);
+      const asking = calls.ask(request, lane, (message) => {
+        if (message !== request) return void send(message); // that it is cancelled
+        postOlderServer(state, request, signal).then(
+          () => calls.fail(new TransportError("closed", "The server did not answer"), request.id),
+          (cause: unknown) => calls.fail(failure(cause), request.id));
+      });
+      return asking.finally(() => ended.abort());
+    },
+    listen: () => void hearSession(state).catch((error: unknown) =>
+      closing.signal.aborted || warn(failure(error).message)),
+    async close() {
+      calls.close(new TransportError("closed", "The connection is closed"));
+      closing.abort();
+      if (state.session === undefined) return;
+      // SHOULD: the session is ended (spec@2025-11-25 basic/transports#session-management)
+      const init = { method: "DELETE", signal: AbortSignal.timeout(2_000) };
+      const response = await requestOlder(state, {}, init).catch(() => undefined);
+      await response?.body?.cancel();
+    },
+  };
+}
+
+/** An Exchange over HTTP, for servers of both eras. */
+export function connectHttpEither(url: string, options: EitherHttpOptions = {}):
+  { exchange: Exchange; close(): Promise<void> } {
+  const { era = "auto" } = options;
+  const modern = connectHttp(url, options);
+  const http = olderHttp({ url, options, calls: pendingCalls(), closing: new AbortController(),
+    session: undefined, version: undefined, take: (message) => older.take(message),
+    lost: () => void older.forget() });
+  const older = speakOlder({ ...http, send(message) {
+    const initialized = "method" in message && message.method === "notifications/initialized";
+    const sent = http.send(message);
+    return initialized ? Promise.resolve(sent).then(http.listen) : sent;
+  } }, options);
+  let found: Promise<boolean> | undefined;
+  let discovered: JSONRPCResponse | undefined;
+  const isOlder = async (request: JSONRPCRequest): Promise<boolean> => {
+    if (era !== "auto") return era === "legacy";
+    try {
+      discovered = await modern(probeOf(request), unheard);
+      return !knowsDiscover(discovered);
+    } catch (error) {
+      const { status = 0 } = (error instanceof TransportError && error.reply) || {};
+      if (status >= 400 && status < 500 && status !== 401 && status !== 403) return true;
+      found = undefined; // nothing is known yet
+      throw error;
+    }
+  };
+  return { close: http.close, async exchange(request, lane) {
+    const isOld = await (found ??= isOlder(request));
+    if (isOld) return older.exchange(request, lane);
+    const first = request.method === "server/discover" ? discovered : undefined;
+    discovered = undefined;
+    return first === undefined ? modern(request, lane) : { ...first, id: request.id };
+  } };
+}
+// #endregion
+
+// Built by now: both ends, for every revision there is.
+// Shown by examples/http-sse.ts.
+
 // ---- Part VII: borrowed ground --------------------------------------------
 
-// #region 39. JSON Schema
+// #region 42. JSON Schema
 // uses nothing
 //
 // Tool arguments come from a language model and schemas from strangers, so a
@@ -5559,7 +6084,7 @@ export function compileSchema(
 }
 // #endregion
 
-// #region 40. Patterns
+// #region 43. Patterns
 // uses nothing
 //
 // A backtracking engine tries every way through a text: `^(a+)+$` and forty
@@ -5686,7 +6211,7 @@ export function boundedPattern(
 }
 // #endregion
 
-// #region 41. Formats
+// #region 44. Formats
 // uses nothing
 //
 // In JSON Schema `format: "email"` is a remark until somebody makes it a check,
@@ -5837,7 +6362,7 @@ export const formats: Readonly<Record<string, (value: string) => boolean>> = Obj
 });
 // #endregion
 
-// #region 42. Node, Bun, Deno
+// #region 45. Node, Bun, Deno
 // uses handlers texts-and-lanes stdio http-requests http-server
 //   · spec basic/transports/stdio
 //
@@ -6078,7 +6603,7 @@ export async function serveProcess(exchange: Exchange, options: ServeLinesOption
 }
 // #endregion
 
-// #region 43. Child processes
+// #region 46. Child processes
 // uses handlers texts-and-lanes stdio node-bun-deno · spec basic/transports/stdio#shutdown
 //
 // A client on stdio owns its server: it starts the process, keeps its stderr
@@ -6288,7 +6813,7 @@ export async function keepRunning(start: () => Promise<Connection>,
 }
 // #endregion
 
-// #region 44. The front door
+// #region 47. The front door
 // uses everything
 //
 // All of the above, put together for people who just want a server or a client.
@@ -6400,22 +6925,27 @@ export interface OpenOptions extends ClientOptions, SpawnOptions, HttpClientOpti
   restart?: RestartOptions;
   /** Who answers when the server needs something. */
   answers?: Answers;
+  /** Which dialect to speak; it is found out unless given. */
+  era?: Era;
   /** Keep lists and resources as long as the server says. */
   cache?: boolean;
   /** Hold tools to their outputSchema, which may cost a tools/list. */
   check?: boolean;
 }
-/** Connects to a server: an http(s) URL, or the command that starts one. */
+/** Connects to a server of any revision: an http(s) URL, or the command that starts one. */
 export async function open(target: string | readonly string[], options: OpenOptions = {}):
   Promise<{ client: Client; connection: Connection }> {
   if (typeof target === "string" && !/^https?:\/\//.test(target)) {
     throw new TypeError(`${JSON.stringify(target)} is no http URL; a command is an array of words`);
   }
   const warn = options.warn ?? (() => {});
-  const spawning = { ...options, warn: (fault: TransportError) => warn(fault.message) };
-  const start = () => spawnServer(target as readonly string[], spawning);
+  const both = { ...options, compile, warn };
+  const spawning = (era: Era) => spawnServer(target as readonly string[], { ...options,
+    warn: (fault: TransportError) => warn(fault.message),
+    connect: (send, more = {}) => connectEither(send, { ...both, ...more, era }) });
+  const start = () => startEither(spawning, options.era);
   const connection: Connection = typeof target === "string"
-    ? { exchange: connectHttp(target, options), closed: new Promise(() => {}), async close() {} }
+    ? { closed: new Promise(() => {}), ...connectHttpEither(target, both) }
     : options.restart === undefined ? await start() : await keepRunning(start, options.restart);
   const exchange = options.cache ? cached(connection.exchange) : connection.exchange;
   const answers = answering(options.answers ?? {}, { compile, warn });
@@ -6431,7 +6961,7 @@ export async function open(target: string | readonly string[], options: OpenOpti
 
 // ---- cut here when you copy the file ---------------------------------------
 
-// #region 45. The demo server
+// #region 48. The demo server
 // uses everything
 //
 // Something to talk to: tools that work, that fail, that take their time, that
@@ -6640,7 +7170,7 @@ export function demoServer({ note = () => {}, report = () => {}, list = {} }: De
 }
 // #endregion
 
-// #region 46. What messages mean
+// #region 49. What messages mean
 // uses messages · spec basic#messages
 //
 // The words of the wire log: what a message is, the first time that something
@@ -6762,7 +7292,7 @@ function readResponse(message: JSONRPCResponse, asked: Map<string, Reading>): Re
 }
 // #endregion
 
-// #region 47. The wire log
+// #region 50. The wire log
 // uses errors-and-parsing texts-and-lanes server-sent-events what-messages-mean
 //   · spec basic#messages
 //
@@ -6944,7 +7474,7 @@ export function wireLog({ columns = 100, color = false }: WireLogOptions = {}):
 }
 // #endregion
 
-// #region 48. Wire taps
+// #region 51. Wire taps
 // uses stdio http-requests http-client the-wire-log · spec basic/transports
 //
 // Where the log gets its entries from: functions that stand in the way of a
@@ -7066,7 +7596,7 @@ export function watchPipe(tap: WireTap, { readable, write }: Pipe): Pipe {
 }
 // #endregion
 
-// #region 49. Arguments
+// #region 52. Arguments
 // uses errors-and-parsing texts-and-lanes stdio the-wire-log
 //
 // What was typed, taken apart; and what went wrong, in one sentence that names
@@ -7220,7 +7750,7 @@ export function failureOf(error: unknown): { code: number; sentence: string } {
 }
 // #endregion
 
-// #region 50. Answering a server
+// #region 53. Answering a server
 // uses everything
 //
 // What is typed are words, so a schema says whether "2" is a number. That goes
@@ -7379,7 +7909,7 @@ export function answersOf(stage: Stage): Answers {
 }
 // #endregion
 
-// #region 51. Calling a server
+// #region 54. Calling a server
 // uses everything
 //
 // The command `call`, its first half: reach a server and call one of its tools.
@@ -7508,7 +8038,7 @@ async function callTool([name = "", ...words]: string[], client: AnyClient, stag
 }
 // #endregion
 
-// #region 52. Looking around
+// #region 55. Looking around
 // uses everything
 //
 // The command `call`, its second half: a walk over all that a server says of
@@ -7696,7 +8226,7 @@ async function callCommand(stage: Stage): Promise<number> {
 }
 // #endregion
 
-// #region 53. The demo
+// #region 56. The demo
 // uses everything
 //
 // A conversation in acts, each under a title, told by the wire log. On stdio
@@ -7812,7 +8342,7 @@ async function demoCommand(stage: Stage): Promise<number> {
 }
 // #endregion
 
-// #region 54. Command line
+// #region 57. Command line
 // uses everything
 //
 // What stands around the protocol when this file is run as a program: the
