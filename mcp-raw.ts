@@ -19,35 +19,35 @@
 // was shown here. Read Part I first: it is the whole idea, and a program.
 // A chapter names only what stands above it: the end of each is a safe stop.
 // Contents: number, title, line, chapters it uses (and theirs) beyond Part I
-//  1 Messages             57 -         30 Checked results    3833 18 29
-//  2 Errors and parsing   90 1         31 Answering          3879 25 29
-//  3 Versions and _meta  154 1-2       32 Caching            4015 16
-//  4 Handlers            199 1-3       33 Subscribing        4137 26 29
-//  5 A first call        255 1-4       34 Older revisions    4238 24
-//  6 Texts and lanes     306 I         35 Sessions           4369 8 23 25-26 34
-//  7 Channel server      498 6         36 Both eras, one channel 4630 35
-//  8 Channel client      668 7         37 Streams that last  4712 13 35
-//  9 stdio               833 8         38 Sessions over HTTP 4901 36-37
-// 10 Server-sent events 1071 6         39 Older servers      5080 9 23 26 31 34
-// 11 Mirrored headers   1184 6         40 Either era         5338 33 39
-// 12 HTTP requests      1340 11        41 Older servers over HTTP 5410 14 33 39
-// 13 HTTP server        1488 10 12     42 JSON Schema        5606 -
-// 14 HTTP client        1742 10-11     43 Patterns           6087 -
-// 15 Types from schemas 1904 -         44 Formats            6214 -
-// 16 Results            1998 I         45 Node, Bun, Deno    6365 9 13
-// 17 Lists              2079 I         46 Child processes    6606 45
-// 18 Tools              2152 11 15-17  47 The front door     6816 all above
-// 19 Completion         2347 17        48 The demo server    6964 all above
-// 20 URI templates      2429 -         49 What messages mean 7173 I
-// 21 Resources          2581 16 19-20  50 The wire log       7295 10 49
-// 22 Prompts            2698 16 19     51 Wire taps          7477 9 12 14 50
-// 23 Progress, logging  2781 I         52 Arguments          7599 9 50
-// 24 Input requests     2879 18        53 Answering a server 7753 all above
-// 25 Round trips        3107 21-22 24  54 Calling a server   7912 all above
-// 26 Subscriptions      3374 I         55 Looking around     8041 all above
-// 27 Rate limits        3528 6 16      56 The demo           8229 all above
-// 28 Assemble           3572 6         57 Command line       8345 all above
-// 29 Client             3630 6
+//  1 Messages             57 -         30 Checked results    3874 18 29
+//  2 Errors and parsing   90 1         31 Answering          3920 25 29
+//  3 Versions and _meta  154 1-2       32 Caching            4069 16 26
+//  4 Handlers            199 1-3       33 Subscribing        4196 26 29
+//  5 A first call        255 1-4       34 Older revisions    4311 24
+//  6 Texts and lanes     306 I         35 Sessions           4442 8 23 25-26 34
+//  7 Channel server      498 6         36 Both eras, one channel 4703 35
+//  8 Channel client      672 7         37 Streams that last  4785 13 35
+//  9 stdio               837 8         38 Sessions over HTTP 4974 36-37
+// 10 Server-sent events 1075 6         39 Older servers      5153 9 23 26 31 34
+// 11 Mirrored headers   1188 6         40 Either era         5411 33 39
+// 12 HTTP requests      1344 11        41 Older servers over HTTP 5483 14 33 39
+// 13 HTTP server        1492 10 12     42 JSON Schema        5687 -
+// 14 HTTP client        1746 10-11     43 Patterns           6168 -
+// 15 Types from schemas 1908 -         44 Formats            6295 -
+// 16 Results            2002 I         45 Node, Bun, Deno    6446 9 13
+// 17 Lists              2083 I         46 Child processes    6687 45
+// 18 Tools              2156 11 15-17  47 The front door     6897 all above
+// 19 Completion         2351 17        48 The demo server    7064 all above
+// 20 URI templates      2433 -         49 What messages mean 7273 I
+// 21 Resources          2586 16 19-20  50 The wire log       7395 10 49
+// 22 Prompts            2703 16 19     51 Wire taps          7577 9 12 14 50
+// 23 Progress, logging  2786 I         52 Arguments          7699 9 50
+// 24 Input requests     2885 18        53 Answering a server 7853 all above
+// 25 Round trips        3119 21-22 24  54 Calling a server   8012 all above
+// 26 Subscriptions      3402 I         55 Looking around     8141 all above
+// 27 Rate limits        3555 6 16-17   56 The demo           8329 all above
+// 28 Assemble           3601 6         57 Command line       8445 all above
+// 29 Client             3659 6
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -585,6 +585,8 @@ function callTable(limit: number, run: (request: JSONRPCRequest) => void) {
       size += bytes;
       if (size > MAX_MESSAGE) return until(() => size <= MAX_MESSAGE);
     },
+    /** Whether a call would wait for others to end that may never do. */
+    endless: ({ method }: JSONRPCRequest) => method === LISTEN && listening.size >= limit,
     idle: () => until(() => running.size + waiting.size === 0),
     close(reason: TransportError) {
       [...waiting.keys()].forEach(forget);
@@ -644,7 +646,9 @@ export function serveChannel(exchange: Exchange, send: SendText, options: ServeO
       const why = `Invalid request: id ${JSON.stringify(message.id)} is still in flight`;
       return refuse(new ProtocolError(INVALID_REQUEST, why), message.id);
     }
-    return calls.add(message, bytes);
+    if (!calls.endless(message)) return calls.add(message, bytes);
+    const why = `There are ${maxInFlight} subscriptions on this connection already`;
+    return refuse(new ProtocolError(INTERNAL_ERROR, why), message.id);
   }
   return {
     take,
@@ -2468,7 +2472,7 @@ function readExpression(text: string): Expression {
 
 /** Percent-encodes what may not stand in a URI, and unless free also what means something in it. */
 function percent(text: string, free: boolean): string {
-  const unfit = free ? /%(?![\da-f]{2})|[^\w.~:/?#[\]@!$&'()*+,;=%-]/giu : /[^\w.~-]/gu;
+  const unfit = free ? /%(?![\dA-Fa-f]{2})|[^\w.~:/?#[\]@!$&'()*+,;=%-]/gu : /[^\w.~-]/gu;
   return text.replace(unfit, (char) => Array.from(new TextEncoder().encode(char), (byte) =>
     `%${byte.toString(16).toUpperCase().padStart(2, "0")}`).join(""));
 }
@@ -2507,6 +2511,7 @@ function readBack(text: string, { first, sep, named, free, vars }: Expression,
   const [only] = vars;
   if (!named && only !== undefined && vars.length === 1 && !only.explode) {
     const whole = free || sep === "," || !body.includes(sep);
+    if (found.has(only.name)) return found.get(only.name) === body; // one variable, one value
     if (whole && (free || sep === "/" || !body.includes("/"))) found.set(only.name, body);
     return found.has(only.name);
   }
@@ -2527,11 +2532,11 @@ function readBack(text: string, { first, sep, named, free, vars }: Expression,
 /** Reads a template. Throws a TypeError for one that could not be matched. */
 export function uriTemplate(template: string): UriTemplate {
   const parts = template.split(/\{([^{}]*)\}/).map((part, at) =>
-    at % 2 === 1 ? readExpression(part) : part).filter((part) => part !== "");
+    at % 2 === 1 ? readExpression(part) : percent(part, true)).filter((part) => part !== "");
   parts.forEach((part, at) => {
     const next = parts[at + 1];
     const unclear = typeof part !== "string" && typeof next === "object" && next.first === "";
-    if (unclear || typeof part === "string" && /[{}]/.test(part)) {
+    if (unclear || typeof part === "string" && /%7[BD]/.test(part)) { // a brace alone
       throw new TypeError(`the URI template ${template} cannot be taken apart again`);
     }
   });
@@ -2573,7 +2578,7 @@ export function uriTemplate(template: string): UriTemplate {
     variables: parts.flatMap((part) =>
       typeof part === "string" ? [] : part.vars.map(({ name }) => name)),
     expand: (values) => parts.map((part) =>
-      typeof part === "string" ? percent(part, true) : expandExpression(part, values)).join(""),
+      typeof part === "string" ? part : expandExpression(part, values)).join(""),
   };
 }
 // #endregion
@@ -2861,7 +2866,8 @@ export function logging(): Feature {
     const least = metaOf(context.request)[LOG_LEVEL];
     // MUST: only when asked for (spec server/utilities/logging#per-request-log-level)
     if (least === undefined || urgency(level) < urgency(least)) return undefined;
-    return context.lane.notify(notice("notifications/message", { level, logger, data }));
+    const said = data instanceof Error ? `${data.name}: ${data.message}` : data ?? null;
+    return context.lane.notify(notice("notifications/message", { level, logger, data: said }));
   };
   const wrap = (next: Handler): Handler => (params, context) => {
     const level = metaOf(context.request)[LOG_LEVEL];
@@ -3043,16 +3049,21 @@ function unbalanced(messages: readonly SamplingMessage[]): boolean {
   }
   return open.size > 0;
 }
+// block type -> the texts that it must have
+const BLOCKS = new Map([["text", ["text"]], ["image", ["data", "mimeType"]],
+  ["audio", ["data", "mimeType"]], ["tool_use", ["id", "name"]], ["tool_result", ["toolUseId"]]]);
 const isMessage = (value: unknown): value is SamplingMessage => isObject(value) &&
   (value.role === "user" || value.role === "assistant") && value.content !== undefined &&
-  [value.content].flat().every((block) => isObject(block) && typeof block.type === "string");
+  [value.content].flat().every((block) => isObject(block) &&
+    (BLOCKS.get(String(block.type)) ?? [""]).every((key) => typeof block[key] === "string"));
 /** Whether a form can have such a field: a plain value, or some of several texts. */
 function isField(field: unknown): boolean {
   if (!isObject(field)) return false;
   const { type, items } = field;
-  const choices = isObject(items) ? items.anyOf ?? items.enum : undefined;
-  return ["string", "number", "integer", "boolean"].includes(String(type)) ||
-    type === "array" && Array.isArray(choices);
+  const choices = !isObject(items) ? undefined
+    : items.anyOf ?? (items.type === "string" ? items.enum : undefined);
+  return type === "string" || type === "number" || type === "integer" || type === "boolean" ||
+    type === "array" && Array.isArray(choices) && choices.length > 0;
 }
 /** What is wrong with a request for input, if anything. */
 export function inputFault(request: unknown): string | undefined {
@@ -3071,9 +3082,10 @@ export function inputFault(request: unknown): string | undefined {
   if (typeof params.message !== "string") return "elicitation needs a message";
   if (params.mode === "url") {
     // MUST: url is valid (spec client/elicitation#url-mode-elicitation-requests)
-    const { url } = params;
-    const { protocol = "" } = typeof url === "string" && URL.canParse(url) ? new URL(url) : {};
-    return /^https?:$/.test(protocol) ? undefined : "url must be an http or https URL";
+    const { url } = params; // what could mislead whoever reads it is no good either
+    const fine = typeof url === "string" &&
+      /^https?:\/\/[!-~\xa1-\u1fff\u3000-\uffff]+$/i.test(url);
+    return fine && URL.canParse(url) ? undefined : "url must be an http or https URL";
   }
   if ((params.mode ?? "form") !== "form") return `mode ${JSON.stringify(params.mode)} is unknown`;
   const { requestedSchema: schema } = params;
@@ -3087,7 +3099,7 @@ export function responseFault(request: InputRequest, answer: unknown, compile: C
   if (!isObject(answer)) return "it must be an object";
   if (request.method === "roots/list") {
     const fine = Array.isArray(answer.roots) && answer.roots.every((root) =>
-      isObject(root) && String(root.uri).startsWith("file://"));
+      isObject(root) && typeof root.uri === "string" && root.uri.startsWith("file://"));
     return fine ? undefined : "roots must be a list of file:// URIs";
   }
   if (request.method === "sampling/createMessage") {
@@ -3099,7 +3111,7 @@ export function responseFault(request: InputRequest, answer: unknown, compile: C
   if (action !== "accept") return "action must be accept, decline or cancel";
   if (request.params.mode === "url") return undefined;
   // SHOULD: content matches the schema (spec client/elicitation#form-mode-security)
-  const issues = compile(request.params.requestedSchema)(content ?? {});
+  const issues = compile(request.params.requestedSchema)(content === undefined ? {} : content);
   return issues?.map(({ path, message }) => `${path}: ${message}`).join("; ");
 }
 // #endregion
@@ -3152,6 +3164,7 @@ export interface Ask {
   (key: string, request: ElicitRequest): Promise<ElicitResult>;
   (key: string, request: CreateMessageRequest): Promise<CreateMessageResult>;
   (key: string, request: ListRootsRequest): Promise<ListRootsResult>;
+  (key: string, request: InputRequest): Promise<InputResponse>;
 }
 export interface Context {
   /** Asks the client; a key stands for one question. Throws -32021 for what it did not declare. */
@@ -3192,16 +3205,22 @@ function sealer(secret: string) {
     /** Throws when the seal is not ours, or not for this. */
     async open(sealed: string, bound: string): Promise<string> {
       const whole = Uint8Array.from(atob(sealed), (char) => char.charCodeAt(0));
+      if (base64(whole) !== sealed) throw new TypeError("another text of the same bytes");
       const how = { name: "AES-GCM", iv: whole.subarray(0, 12), additionalData: bytes(bound) };
       return utf8.decode(await crypto.subtle.decrypt(how, await made(), whole.subarray(12)));
     },
   };
 }
 
+/** An answer, with the digest of the very question that it was given to. */
+interface Answered { question: number; answer: unknown }
+/** A number that is hardly ever the same for two questions: FNV-1a. */
+const digestOf = (request: InputRequest): number => [...canonicalJSON(request)].reduce(
+  (hash, char) => Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193), 0x811c9dc5 | 0);
 /** What a request carries from round to round, and what this round adds. */
 interface Round {
-  answers: Map<string, unknown>; // to questions of earlier rounds
-  offered: Map<string, unknown>; // answers to what was asked last, not looked at yet
+  answers: Map<string, Answered>; // to questions of earlier rounds
+  offered: Map<string, Answered>; // to what was asked last, not looked at yet
   kept: Map<string, Promise<unknown>>; // of `once`
   asked: Map<string, InputRequest>; // in this round, to no avail yet
   own: string | undefined; // the handler's own state
@@ -3241,22 +3260,23 @@ function stateBox({ key, ttlMs = 600_000, now = Date.now, maxState = 65_536 }: R
       const text = await open(requestState, bindingOf(context)).catch(() => {
         throw refuse("requestState was not made here, for this request and this caller");
       });
-      const state = JSON.parse(text) as { until: number; asked: string[]; own?: string;
-        answers: [string, unknown][]; kept: [string, unknown][] }; // ours: the seal proves it
+      const state = JSON.parse(text) as { until: number; asked: [string, number][]; own?: string;
+        answers: [string, Answered][]; kept: [string, unknown][] }; // ours: the seal proves it
       // SHOULD: state expires (spec basic/patterns/mrtr#server-requirements-basic-workflow)
       if (state.until < now()) throw refuse("requestState has expired: begin again without it");
-      const keys = state.asked.filter((key) => Object.hasOwn(inputResponses, key));
+      const given = state.asked.filter(([key]) => Object.hasOwn(inputResponses, key));
       return { ...newRound(), answers: new Map(state.answers), own: state.own,
-        offered: new Map(keys.map((key) => [key, inputResponses[key]])),
+        offered: new Map(given.map(([key, question]) =>
+          [key, { question, answer: inputResponses[key] }])),
         kept: new Map(state.kept.map(([key, value]) => [key, Promise.resolve(value)])) };
     },
-    async write({ answers, kept }: Round, asked: string[], own: string | undefined,
-      context: Context): Promise<string> {
+    async write({ answers, kept, asked, own }: Round, context: Context): Promise<string> {
       const done: [string, unknown][] = [];
       for (const [key, value] of kept) {
         await value.then((value) => done.push([key, value]), () => {}); // failed: done again
       }
-      const state = await seal(JSON.stringify({ until: now() + ttlMs, asked, own,
+      const questions = [...asked].map(([key, request]) => [key, digestOf(request)]);
+      const state = await seal(JSON.stringify({ until: now() + ttlMs, asked: questions, own,
         answers: [...answers], kept: done }), bindingOf(context));
       if (state.length <= maxState) return state;
       throw new RangeError(`requestState would take ${state.length} of ${maxState} characters: ` +
@@ -3265,24 +3285,30 @@ function stateBox({ key, ttlMs = 600_000, now = Date.now, maxState = 65_536 }: R
   };
 }
 
+const UNANSWERED = "The client is asked, and has not answered yet";
+/** Whether an error only says that a handler waits for an answer: nobody need handle it. */
+export const isUnanswered = (error: unknown): boolean =>
+  error instanceof ProtocolError && error.message === UNANSWERED;
 function askerOf(context: Context, round: Round, compile: CompileSchema): Ask {
   const { answers, offered, asked } = round;
   const asking = async (key: string, request: InputRequest): Promise<unknown> => {
-    if (answers.has(key)) return answers.get(key);
+    const question = digestOf(request);
+    const before = answers.get(key);
+    if (before?.question === question) return before.answer;
     const fault = inputFault(request);
     if (fault !== undefined) throw new TypeError(`ask(${JSON.stringify(key)}): ${fault}`);
     // MUST: only what is declared (spec basic/patterns/mrtr#server-requirements-basic-workflow)
     demand(context, capabilityFor(request));
-    const given = offered.get(key);
-    if (given !== undefined && responseFault(request, given, compile) === undefined) {
+    const { question: answered, answer: given } = offered.get(key) ?? {};
+    if (answered === question && responseFault(request, given, compile) === undefined) {
       const { action, content = {} } = Object(given);
       const form = request.method === "elicitation/create" && request.params.mode !== "url";
       const answer = form && action === "accept" ? { ...Object(given), content } : given;
-      answers.set(key, answer);
+      answers.set(key, { question, answer });
       return answer;
     }
     asked.set(key, request);
-    throw new ProtocolError(INTERNAL_ERROR, `${JSON.stringify(key)} is not answered yet`);
+    throw new ProtocolError(INTERNAL_ERROR, UNANSWERED);
   };
   return ((key: string, request: InputRequest) => {
     const answer = asking(key, request);
@@ -3322,9 +3348,11 @@ export function roundTrips(options: RoundTripsOptions): Feature {
   const inputRequired = async (context: Context, given: Params): Promise<Params> => {
     const inputRequests = requestsOf(context, roundOf(context), given);
     const asked = Object.keys(inputRequests);
-    const own = typeof given.requestState === "string" ? given.requestState : undefined;
+    const round = roundOf(context);
+    if (typeof given.requestState === "string") round.own = given.requestState;
+    for (const [key, request] of Object.entries(inputRequests)) round.asked.set(key, request);
     return { resultType: "input_required", ...(asked.length > 0 && { inputRequests }),
-      requestState: await box.write(roundOf(context), asked, own, context) };
+      requestState: await box.write(round, context) };
   };
   const settle = (method: string, context: Context, given: Params, failed?: { error: unknown }) => {
     const asks = isObject(given) && given.resultType === "input_required";
@@ -3411,7 +3439,7 @@ export interface Methods {
     { params: SubscriptionsListenRequestParams; result: SubscriptionsListenResult };
 }
 
-/** A change, by the field of the filter that asks for it; undefined: the source is closed. */
+/** A change, by the field of the filter that asks for it; undefined: an end to listening. */
 export type Change = { kind: keyof SubscriptionFilter; uri?: string } | undefined;
 /** Where a server says that something of it has changed. */
 export interface ChangeSource {
@@ -3423,12 +3451,11 @@ export interface ChangeSource {
   updated(uri: string): void;
   /** Hears of changes until the function that it gives is called. */
   listen(hear: (change: Change) => void): () => void;
-  /** Ends every subscription in good order, now and from now on. */
+  /** Ends every subscription in good order. */
   close(): void;
 }
 export function changeSource(): ChangeSource {
   const listeners = new Set<(change: Change) => void>();
-  let closed = false;
   const tell = (change: Change) => [...listeners].forEach((hear) => hear(change));
   return {
     tools: () => tell({ kind: "toolsListChanged" }),
@@ -3436,15 +3463,10 @@ export function changeSource(): ChangeSource {
     resources: () => tell({ kind: "resourcesListChanged" }),
     updated: (uri) => tell({ kind: "resourceSubscriptions", uri }),
     listen(hear) {
-      if (closed) hear(undefined);
-      else listeners.add(hear);
+      listeners.add(hear);
       return () => void listeners.delete(hear);
     },
-    close() {
-      closed = true;
-      tell(undefined);
-      listeners.clear();
-    },
+    close: () => tell(undefined),
   };
 }
 
@@ -3460,6 +3482,8 @@ const ADVERTISED: Readonly<Record<keyof SubscriptionFilter, readonly [string, st
   resourcesListChanged: ["resources", "listChanged"],
   resourceSubscriptions: ["resources", "subscribe"],
 };
+/** The most resources that one call may listen to: each change is held against all of them. */
+export const MAX_URIS = 1_000;
 /** The part of a filter that is honoured. Throws ProtocolError when it is no filter. */
 function agreed(wanted: unknown, honoured: readonly (keyof SubscriptionFilter)[]):
   SubscriptionFilter {
@@ -3467,7 +3491,8 @@ function agreed(wanted: unknown, honoured: readonly (keyof SubscriptionFilter)[]
   for (const kind of Object.keys(NOTIFICATIONS)) {
     const value = filter[kind];
     const fine = kind !== "resourceSubscriptions" ? typeof value === "boolean"
-      : Array.isArray(value) && value.every((uri) => typeof uri === "string");
+      : Array.isArray(value) && value.length <= MAX_URIS &&
+        value.every((uri) => typeof uri === "string");
     if (value !== undefined && !fine) {
       throw new ProtocolError(INVALID_PARAMS, `notifications.${kind} is missing or wrong`);
     }
@@ -3475,12 +3500,14 @@ function agreed(wanted: unknown, honoured: readonly (keyof SubscriptionFilter)[]
   const kept = honoured.filter((kind) => filter[kind] !== undefined && filter[kind] !== false);
   return Object.fromEntries(kept.map((kind) => [kind, filter[kind]]));
 }
-/** Whether a change is one that a filter asks for; of a resource also of what it holds. */
+/** Whether a change is one that a filter asks for; of a resource also of what it is part of. */
 function concerns(filter: SubscriptionFilter, { kind, uri = "" }: NonNullable<Change>): boolean {
   if (kind !== "resourceSubscriptions") return filter[kind] === true;
-  return filter.resourceSubscriptions?.some((one) =>
-    uri === one || uri.startsWith(one.endsWith("/") ? one : `${one}/`)) ?? false;
+  return filter.resourceSubscriptions?.some((one) => isPartOf(uri, one)) ?? false;
 }
+/** "x:/a/b" is part of "x:/a" and of "x:/a/", and of itself. */
+export const isPartOf = (uri: string, whole: string): boolean =>
+  uri === whole || uri.startsWith(whole.endsWith("/") ? whole : `${whole}/`);
 
 /** Lets clients listen to a source. What is honoured is advertised, and nothing else is. */
 export function subscriptions(source: ChangeSource,
@@ -3526,7 +3553,7 @@ export function subscriptions(source: ChangeSource,
 // #endregion
 
 // #region 27. Rate limits
-// uses errors-and-parsing handlers texts-and-lanes results
+// uses errors-and-parsing handlers texts-and-lanes results lists
 //   · spec server/tools#security-considerations
 //
 // A wrapper around handlers that stops a caller who calls too often. Each has a
@@ -3544,6 +3571,8 @@ export interface RateLimitOptions {
 }
 /** Refuses what comes too often: an isError result for tools, else error 429 with retryAfterMs. */
 export function rateLimit({ calls, perMs, now = Date.now, count }: RateLimitOptions): Feature {
+  wholeNumber("calls", calls, 1);
+  wholeNumber("perMs", perMs, 1);
   const buckets = new Map<string, { left: number; at: number }>(); // by caller
   const wait = (caller: string): number => {
     const time = now();
@@ -3698,8 +3727,8 @@ function callLane({ signal, timeoutMs, onProgress, onNotification }: CallOptions
     `No answer within ${after} ms, and the call was cancelled`));
   const cancel = () => controller.abort(signal && abortReason(signal));
   let over = false;
-  const alarm = (after: number) =>
-    after === Infinity ? undefined : setTimeout(expire(after), after);
+  const alarm = (after: number) => // past 2^31 a timer would go off at once
+    after < 2 ** 31 ? setTimeout(expire(after), after) : undefined;
   let clock = alarm(ms);
   const last = alarm(Math.max(ms, defaults.maxTimeoutMs));
   signal?.addEventListener("abort", cancel);
@@ -3749,13 +3778,25 @@ export function pager(call: Client["call"], warn: (text: string) => void): Clien
     const entries: unknown[] = [];
     const seen = new Set<string | undefined>();
     let cursor: string | undefined;
+    let begun = false; // anew, because a cursor was no longer good
     do {
       if (seen.has(cursor) || seen.size === 1000) {
         throw new TransportError("result", `${method} does not end`);
       }
       seen.add(cursor);
       const at = cursor === undefined ? {} : { cursor };
-      const page: Result = await call(method, at as never, options); // every list takes a cursor
+      const page: Result | undefined = await call(method, at as never, options).catch((error) => {
+        const stale = error instanceof ProtocolError && error.code === INVALID_PARAMS;
+        if (cursor === undefined || begun || !stale) throw error;
+        return undefined;
+      });
+      if (page === undefined) {
+        // SHOULD: from the beginning (spec server/utilities/caching#interaction-with-pagination)
+        [begun, cursor] = [true, undefined];
+        entries.splice(0);
+        seen.clear();
+        continue;
+      }
       const part = page[key];
       if (!Array.isArray(part)) {
         throw new TransportError("result", `${method} gave no array "${key}"`);
@@ -3766,7 +3807,7 @@ export function pager(call: Client["call"], warn: (text: string) => void): Clien
       }
       // MUST: "" goes on (spec server/utilities/pagination#implementation-guidelines)
       cursor = typeof page.nextCursor === "string" ? page.nextCursor : undefined;
-    } while (cursor !== undefined);
+    } while (cursor !== undefined || begun && seen.size === 0);
     return entries as never[]; // of the type that the method's row names
   };
 }
@@ -3931,7 +3972,8 @@ async function answerOne(request: InputRequest, asked: Asked, answers: Answers):
     const { roots = [] } = answers;
     const found = await (typeof roots === "function" ? roots() : roots);
     // MUST: no way out by ".." in a path (spec client/roots#security-considerations)
-    return { roots: found.map((root) => ({ ...root, uri: new URL(root.uri).href })) };
+    return { roots: found.map((root) =>
+      ({ ...root, uri: URL.canParse(root.uri) ? new URL(root.uri).href : root.uri })) };
   }
   if (request.method === "sampling/createMessage") return answers.sample?.(request.params, asked);
   const { params } = request;
@@ -3949,6 +3991,17 @@ export const capabilitiesFor = ({ form, url, sample, sampleTools, roots }: Answe
     ...(roots && { roots: {} }),
   });
 
+/** The most that a server may ask at once. */
+export const MAX_REQUESTS = 100;
+function schemaFault(request: InputRequest, compile: CompileSchema): string | undefined {
+  try {
+    if (request.method !== "elicitation/create" || request.params.mode === "url") return undefined;
+    compile(request.params.requestedSchema);
+    return undefined;
+  } catch (error) {
+    return `its requestedSchema is unusable: ${(error as Error).message}`;
+  }
+}
 /** Answers the requests of a round, all at once. Throws TransportError "result" when one is bad. */
 export async function answerAll(requests: unknown, asked: Omit<Asked, "key">, answers: Answers,
   { compile = () => () => undefined }: AnsweringOptions = {}): Promise<InputResponses> {
@@ -3958,12 +4011,13 @@ export async function answerAll(requests: unknown, asked: Omit<Asked, "key">, an
   const { sampling, ...others } = capabilitiesFor(answers);
   // What context a server wants is deprecated, and may be ignored.
   const declared = { ...others, ...(sampling && { sampling: { context: {}, ...sampling } }) };
-  for (const [key, request] of Object.entries(requests)) { // before anybody is asked anything
-    const needs = inputFault(request) ?? (lacking(declared, capabilityFor(request as InputRequest))
-      && "it asks for what was not declared"); // inputFault has looked
+  const all = Object.entries(requests as unknown as InputRequests);
+  if (all.length > MAX_REQUESTS) throw wrong("result", "", `more than ${MAX_REQUESTS} at once`);
+  for (const [key, request] of all) { // before anybody is asked anything
+    const needs = inputFault(request) ?? (lacking(declared, capabilityFor(request)) &&
+      "it asks for what was not declared") ?? schemaFault(request, compile);
     if (needs !== undefined) throw wrong("result", key, needs);
   }
-  const all = Object.entries(requests as unknown as InputRequests);
   const answered = all.map(async ([key, request]) => {
     const answer = await answerOne(request, { ...asked, key }, answers);
     const mistake = responseFault(request, answer, compile);
@@ -4013,7 +4067,7 @@ export function answering(answers: Answers, options: AnsweringOptions = {}):
 // #endregion
 
 // #region 32. Caching
-// uses messages handlers results · spec server/utilities/caching
+// uses messages handlers results subscriptions · spec server/utilities/caching
 //
 // Lists and resources say how long they may be kept. This stands in front of an
 // Exchange and answers from what it kept, until the time is over or the server
@@ -4028,18 +4082,22 @@ const CACHEABLE = ["server/discover", "tools/list", "prompts/list", "resources/l
 // These say nothing of what is asked.
 const PASSING = ["progressToken", "traceparent", "tracestate", "baggage",
   "io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/logLevel"];
-interface Kept { method: string; uri: unknown; until: number; text: string }
+/** The longest that anything is kept, in ms: a day. */
+export const MAX_TTL = 86_400_000;
+interface Kept { method: string; uri: unknown; from: number; until: number; text: string }
 export interface CacheStore {
   get(key: string): Kept | undefined;
   set(key: string, kept: Kept): void;
   /** Forgets what is no longer true. */
   drop(stale: (kept: Kept) => boolean): void;
+  /** How often something was forgotten so. */
+  drops(): number;
 }
 /** Keeps up to so many bytes, 16 MiB; what was used longest ago goes first. */
 export function cacheStore({ maxBytes = 16 * 1024 * 1024 }: { maxBytes?: number } = {}):
   CacheStore {
   const kept = new Map<string, Kept>();
-  let size = 0;
+  let [size, drops] = [0, 0];
   const weigh = (key: string, { text }: Kept) => 2 * (key.length + text.length);
   const remove = (key: string) => {
     const found = kept.get(key);
@@ -4064,8 +4122,10 @@ export function cacheStore({ maxBytes = 16 * 1024 * 1024 }: { maxBytes?: number 
       }
     },
     drop(stale) {
+      drops++;
       for (const [key, entry] of kept) if (stale(entry)) remove(key);
     },
+    drops: () => drops,
   };
 }
 export interface CachingOptions {
@@ -4080,17 +4140,14 @@ export interface CachingOptions {
 export function cached(exchange: Exchange, options: CachingOptions = {}): Exchange {
   const nobody = `nobody ${Math.random()}`; // who does not say who it is shares nothing private
   const { principal = () => nobody, store = cacheStore(), now = Date.now } = options;
-  let changes = 0; // what was asked for before the last of them is not kept
-  const forget = (stale: (kept: Kept) => boolean) => {
-    changes++;
-    store.drop(stale);
-  };
+  const forget = (stale: (kept: Kept) => boolean) => store.drop(stale);
   const hear = ({ method, params = {} }: JSONRPCNotification) => {
     const [, kind] = /^notifications\/(\w+)\/list_changed$/.exec(method) ?? [];
     if (kind !== undefined) forget((kept) => kept.method.startsWith(`${kind}/`) &&
       kept.method.endsWith("/list"));
     if (method !== "notifications/resources/updated") return;
-    forget((kept) => kept.method === "resources/read" && kept.uri === params.uri);
+    const { uri } = params; // of a part, perhaps, of what was read
+    forget((kept) => kept.method === "resources/read" && isPartOf(String(uri), String(kept.uri)));
   };
   /** One key for whoever is logged in, one for everybody. */
   const keysOf = ({ method, params = {} }: JSONRPCRequest) => {
@@ -4115,27 +4172,29 @@ export function cached(exchange: Exchange, options: CachingOptions = {}): Exchan
     }
     if (!plain || !CACHEABLE.includes(method)) return exchange(request, lane);
     const keys = keysOf(request);
-    const found = [keys.private, keys.public].map(store.get).find((kept) =>
-      kept !== undefined && now() < kept.until);
+    const found = [keys.private, keys.public].map((key) => store.get(key)).find((kept) =>
+      kept !== undefined && now() < kept.until && now() >= kept.from);
     if (found !== undefined) return { jsonrpc: "2.0", id, result: JSON.parse(found.text) };
-    const before = changes;
+    const before = store.drops(); // what was asked for before a change is not kept
     const response = await exchange(request, lane);
     // SHOULD: a failed cursor ends all (spec server/utilities/caching#interaction-with-pagination)
     if ("error" in response && params.cursor !== undefined) {
       forget((kept) => kept.method === method);
     }
-    if ("error" in response || before !== changes) return response;
+    const same = before === store.drops() && keysOf(request).private === keys.private;
+    if ("error" in response || !same) return response;
     const { resultType = "complete", ttlMs, cacheScope } = response.result;
     if (resultType !== "complete" || typeof ttlMs !== "number" || ttlMs <= 0) return response;
+    const until = now() + Math.min(ttlMs, MAX_TTL);
     store.set(cacheScope === "public" ? keys.public : keys.private, { method, uri: params.uri,
-      until: now() + ttlMs, text: JSON.stringify(response.result) });
+      from: now(), until, text: JSON.stringify(response.result) });
     return response;
   };
 }
 // #endregion
 
 // #region 33. Subscribing
-// uses messages texts-and-lanes subscriptions client
+// uses messages errors-and-parsing texts-and-lanes subscriptions client
 //   · spec basic/patterns/subscriptions#cancellation
 //
 // A subscription lives as long as its connection. When that is lost, what
@@ -4181,6 +4240,15 @@ export const pause = (ms: number, signal?: AbortSignal): Promise<void> => new Pr
 });
 
 const FINAL = ["result", "usage", "authorization"]; // trying again would not help
+/** The fault of a connection that may come back; a server that began may also fail. */
+function lostConnection(error: unknown, begun: boolean): TransportError | undefined {
+  if (error instanceof ProtocolError && begun) {
+    return new TransportError("closed", `The server ended it: ${error.message}`);
+  }
+  if (!(error instanceof TransportError) || FINAL.includes(error.code)) return undefined;
+  const { status = 0 } = error.reply ?? {};
+  return status >= 400 && status < 500 ? undefined : error;
+}
 /** What was asked for and is not agreed: kinds, and URIs. */
 function refusedOf(asked: SubscriptionFilter, honoured: Params): string[] {
   const { resourceSubscriptions: uris = [], ...kinds } = asked;
@@ -4197,10 +4265,14 @@ export function subscribe(client: Client, filter: SubscriptionFilter, options: S
   const acknowledged = new Promise<SubscriptionFilter>((resolve, reject) =>
     ([agree, fail] = [resolve, reject]));
   let tries = 0;
+  let begun = false;
   const onNotification = (notification: JSONRPCNotification) => {
-    tries = 0;
     const { method, params } = notification;
-    if (method !== "notifications/subscriptions/acknowledged") return onChange(notification);
+    if (method !== "notifications/subscriptions/acknowledged") {
+      tries = 0; // it does more than begin
+      return onChange(notification);
+    }
+    begun = true;
     const honoured = isObject(params?.notifications) ? params.notifications : {};
     // SHOULD: look what was agreed (spec basic/patterns/subscriptions#acknowledgment)
     const refused = refusedOf(filter, honoured);
@@ -4215,11 +4287,12 @@ export function subscribe(client: Client, filter: SubscriptionFilter, options: S
         return;
       } catch (error) {
         if (signal?.aborted) return;
-        const lost = error instanceof TransportError && !FINAL.includes(error.code);
-        if (!lost || error.code === "closed" && tries >= 5) throw error; // nobody opens it again
-        onLost(error);
+        const lost = lostConnection(error, begun);
+        if (lost === undefined || lost.code === "closed" && tries >= 5) throw error; // for good
+        onLost(lost);
         // Up to a half less, so that not all come back at once.
-        await pause(retryMs * Math.min(30, 2 ** tries++) * (1 - Math.random() / 2), signal);
+        const least = retryMs > 0 ? retryMs : 1000;
+        await pause(least * Math.min(30, 2 ** tries++) * (1 - Math.random() / 2), signal);
       }
     }
   };
@@ -5565,7 +5638,11 @@ function olderHttp(state: OlderHttpState): OlderHttp {
 export function connectHttpEither(url: string, options: EitherHttpOptions = {}):
   { exchange: Exchange; close(): Promise<void> } {
   const { era = "auto" } = options;
-  const modern = connectHttp(url, options);
+  const closing = new AbortController();
+  const inner = options.fetch ?? fetch;
+  const modern = connectHttp(url, { ...options, fetch: (input, init = {}) =>
+    inner(input, { ...init, signal: init.signal ? AbortSignal.any([init.signal, closing.signal])
+      : closing.signal }) });
   const http = olderHttp({ url, options, calls: pendingCalls(), closing: new AbortController(),
     session: undefined, version: undefined, take: (message) => older.take(message),
     lost: () => void older.forget() });
@@ -5588,7 +5665,11 @@ export function connectHttpEither(url: string, options: EitherHttpOptions = {}):
       throw error;
     }
   };
-  return { close: http.close, async exchange(request, lane) {
+  const close = () => {
+    closing.abort(new TransportError("closed", "The connection is closed"));
+    return http.close();
+  };
+  return { close, async exchange(request, lane) {
     const isOld = await (found ??= isOlder(request));
     if (isOld) return older.exchange(request, lane);
     const first = request.method === "server/discover" ? discovered : undefined;
@@ -6855,6 +6936,18 @@ export interface Server extends Assembly {
 
 const compile: CompileSchema = (schema) => compileSchema(schema, { patterns: boundedPattern });
 
+/** What nobody handles ends a process, and should; but not that a handler waits for an answer. */
+const forgive = (error: unknown): void => {
+  if (!isUnanswered(error)) throw error;
+};
+/** Lets a promise that waits for an answer of the client go unhandled, in this process. */
+export function forgiveUnanswered(): void {
+  const process = runtime<Emitter & { listeners(event: string): unknown[] }>("process");
+  if (process?.listeners === undefined) return; // a worker's
+  const known = process.listeners("unhandledRejection").includes(forgive);
+  if (!known) process.on("unhandledRejection", forgive);
+}
+
 /** The features that the options of server() ask for. */
 function offered<S extends readonly unknown[]>(options: ServerOptions<S>, changes: ChangeSource,
   report: (error: unknown) => void): Feature[] {
@@ -6896,6 +6989,7 @@ export function server<const S extends readonly unknown[] = []>(
     { report, ...(wrappers && { wrappers }), ...(instructions !== undefined && { instructions }) });
   const { exchange, mirrors, notifications } = assembly;
   const settings = { notifications, report: (error: unknown) => report(error, "") };
+  const serving = new Set<() => unknown>();
   const handler = (more: HttpOptions = {}) =>
     serveBoth(exchange, { ...more, ...http, ...settings, mirrors });
   return {
@@ -6904,16 +6998,22 @@ export function server<const S extends readonly unknown[] = []>(
     http,
     handle: handler(),
     fetch: webHandler(handler(), runtime("Deno") === undefined),
-    stdio: () => serveProcess(exchange, { ...settings, ending: changes.close, serve: serveEither }),
+    stdio() {
+      forgiveUnanswered();
+      return serveProcess(exchange, { ...settings, ending: changes.close, serve: serveEither });
+    },
     async listen(port, listening = {}) {
+      forgiveUnanswered();
       const { host = "127.0.0.1" } = listening;
       const loopbackOnly = /^(127\.|localhost$|::1$)/.test(host);
       const open = new Set<OpenLane>();
       const { url, close } =
         await listen(handler({ loopbackOnly, open }), port, { ...listening, open });
+      serving.add(close);
       return { url, async close() {
-        changes.close();
-        await pause(0); // subscriptions end with a result
+        const last = serving.delete(close) && serving.size === 0;
+        if (last) changes.close();
+        if (last) await pause(0); // subscriptions end with a result
         await close();
       } };
     },
@@ -8372,6 +8472,7 @@ async function serveCommand(stage: Stage): Promise<number> {
   const note = (sentence: string) => io.stderr(`${printable(sentence)}\n`);
   const list = pageSize ? { pageSize } : {};
   const app = file === undefined ? demoServer({ report, note, list }) : await loadServer(file, io);
+  forgiveUnanswered();
   const options = { report, notifications: app.notifications, mirrors: app.mirrors };
   const tap = tapOf(stage);
   if (http === undefined) {

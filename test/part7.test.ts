@@ -1109,7 +1109,8 @@ describe("The front door", () => {
 
   test("a client opens a server by its command, and its restarts too " +
     "(spec basic/transports/stdio#unexpected-termination)", async () => {
-    const { client, connection } = await open(script(), { restart: { delayMs: 1 }, graceMs: 500 });
+    const { client, connection } = await open(script(),
+      { restart: { delayMs: 1 }, graceMs: 500, era: "modern" });
     const call = (name: string) => client.call("tools/call", { name, arguments: { a: 1 } });
     assert.deepEqual(await call("echo"), { resultType: "complete", echo: { a: 1 } });
     await assert.rejects(call("die"), { name: "TransportError", code: "closed" });
