@@ -19,35 +19,35 @@
 // was shown here. Read Part I first: it is the whole idea, and a program.
 // A chapter names only what stands above it: the end of each is a safe stop.
 // Contents: number, title, line, chapters it uses (and theirs) beyond Part I
-//  1 Messages             57 -         30 Checked results    3874 18 29
-//  2 Errors and parsing   90 1         31 Answering          3920 25 29
-//  3 Versions and _meta  154 1-2       32 Caching            4069 16 26
-//  4 Handlers            199 1-3       33 Subscribing        4196 26 29
-//  5 A first call        255 1-4       34 Older revisions    4311 24
-//  6 Texts and lanes     306 I         35 Sessions           4442 8 23 25-26 34
-//  7 Channel server      498 6         36 Both eras, one channel 4703 35
-//  8 Channel client      672 7         37 Streams that last  4785 13 35
-//  9 stdio               837 8         38 Sessions over HTTP 4974 36-37
-// 10 Server-sent events 1075 6         39 Older servers      5153 9 23 26 31 34
-// 11 Mirrored headers   1188 6         40 Either era         5411 33 39
-// 12 HTTP requests      1344 11        41 Older servers over HTTP 5483 14 33 39
-// 13 HTTP server        1492 10 12     42 JSON Schema        5687 -
-// 14 HTTP client        1746 10-11     43 Patterns           6168 -
-// 15 Types from schemas 1908 -         44 Formats            6295 -
-// 16 Results            2002 I         45 Node, Bun, Deno    6446 9 13
-// 17 Lists              2083 I         46 Child processes    6687 45
-// 18 Tools              2156 11 15-17  47 The front door     6897 all above
-// 19 Completion         2351 17        48 The demo server    7064 all above
-// 20 URI templates      2433 -         49 What messages mean 7273 I
-// 21 Resources          2586 16 19-20  50 The wire log       7395 10 49
-// 22 Prompts            2703 16 19     51 Wire taps          7577 9 12 14 50
-// 23 Progress, logging  2786 I         52 Arguments          7699 9 50
-// 24 Input requests     2885 18        53 Answering a server 7853 all above
-// 25 Round trips        3119 21-22 24  54 Calling a server   8012 all above
-// 26 Subscriptions      3402 I         55 Looking around     8141 all above
-// 27 Rate limits        3555 6 16-17   56 The demo           8329 all above
-// 28 Assemble           3601 6         57 Command line       8445 all above
-// 29 Client             3659 6
+//  1 Messages             57 -         30 Checked results    3872 18 29
+//  2 Errors and parsing   90 1         31 Answering          3918 25 29
+//  3 Versions and _meta  154 1-2       32 Caching            4067 16 26
+//  4 Handlers            199 1-3       33 Subscribing        4194 26 29
+//  5 A first call        255 1-4       34 Older revisions    4309 24
+//  6 Texts and lanes     306 I         35 Sessions           4440 8 23 25-26 34
+//  7 Channel server      498 6         36 Both eras, one channel 4701 35
+//  8 Channel client      672 7         37 Streams that last  4783 13 35
+//  9 stdio               837 8         38 Sessions over HTTP 4972 36-37
+// 10 Server-sent events 1075 6         39 Older servers      5151 9 23 26 31 34
+// 11 Mirrored headers   1188 6         40 Either era         5409 33 39
+// 12 HTTP requests      1344 11        41 Older servers over HTTP 5481 14 33 39
+// 13 HTTP server        1492 10 12     42 JSON Schema        5685 -
+// 14 HTTP client        1746 10-11     43 Patterns           6166 -
+// 15 Types from schemas 1908 -         44 Formats            6293 -
+// 16 Results            2002 I         45 Node, Bun, Deno    6444 9 13
+// 17 Lists              2083 I         46 Child processes    6685 45
+// 18 Tools              2156 11 15-17  47 The front door     6895 all above
+// 19 Completion         2351 17        48 The demo server    7062 all above
+// 20 URI templates      2433 -         49 What messages mean 7271 I
+// 21 Resources          2586 16 19-20  50 The wire log       7393 10 49
+// 22 Prompts            2703 16 19     51 Wire taps          7575 9 12 14 50
+// 23 Progress, logging  2786 I         52 Arguments          7697 9 50
+// 24 Input requests     2885 18        53 Answering a server 7851 all above
+// 25 Round trips        3119 21-22 24  54 Calling a server   8010 all above
+// 26 Subscriptions      3400 I         55 Looking around     8139 all above
+// 27 Rate limits        3553 6 16-17   56 The demo           8327 all above
+// 28 Assemble           3599 6         57 Command line       8443 all above
+// 29 Client             3657 6
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -3149,10 +3149,9 @@ export interface InputResponseRequestParams extends RequestParams {
   inputResponses?: InputResponses;
   requestState?: string;
 }
-interface Again { inputResponses?: InputResponses; requestState?: string }
-export interface CallToolRequestParams extends Again {}
-export interface GetPromptRequestParams extends Again {}
-export interface ReadResourceRequestParams extends Again {}
+export interface CallToolRequestParams extends InputResponseRequestParams {}
+export interface GetPromptRequestParams extends InputResponseRequestParams {}
+export interface ReadResourceRequestParams extends InputResponseRequestParams {}
 
 interface Form { type: "object"; properties: object; required?: readonly string[] }
 /** What comes back from a form: its fields, when the user agreed. */
@@ -3286,9 +3285,8 @@ function stateBox({ key, ttlMs = 600_000, now = Date.now, maxState = 65_536 }: R
 }
 
 const UNANSWERED = "The client is asked, and has not answered yet";
-/** Whether an error only says that a handler waits for an answer: nobody need handle it. */
 export const isUnanswered = (error: unknown): boolean =>
-  error instanceof ProtocolError && error.message === UNANSWERED;
+  error instanceof ProtocolError && error.message === UNANSWERED; // nobody need handle it
 function askerOf(context: Context, round: Round, compile: CompileSchema): Ask {
   const { answers, offered, asked } = round;
   const asking = async (key: string, request: InputRequest): Promise<unknown> => {

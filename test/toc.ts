@@ -1,10 +1,11 @@
-// Writes the contents: the block on the cover of mcp-raw.ts, and the links in
-// README.md between <!-- toc --> and <!-- /toc -->. `npm run toc` runs it;
-// test/shape.test.ts fails when what stands there is stale.
+// Writes the contents: the block on the cover of mcp-raw.ts, and in each README the
+// links between <!-- toc --> and <!-- /toc --> and the sets of chapters to take.
+// `npm run toc` runs it; test/shape.test.ts and test/readme.test.ts fail when what
+// stands there is stale.
 
-import { existsSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { contentsBlock, readBook, type Book, type Chapter } from "./shape-model.ts";
+import { closureOf, contentsBlock, readBook, type Book, type Chapter } from "./shape-model.ts";
 
 const WIDTH = 80;
 
@@ -64,48 +65,81 @@ export function withContents(source: string): string {
   }
 }
 
+/** What the Parts are called in a README of another language, by the end of its name. */
+const PARTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "zh-Hans": { I: "协议就是一个函数", II: "字节", III: "服务器提供什么", IV: "客户端做什么",
+    V: "早期修订版", VI: "授权", VII: "通用基础", cut: "剪切线以下" },
+};
+
 /** One line a Part, with a link to the line of each chapter. */
-export function readmeTocOf(book: Book): string[] {
+export function readmeTocOf(book: Book, language = "en"): string[] {
   const names = [...new Set(book.chapters.map((chapter) => chapter.part))];
   return names.map((name) => {
-    const title = book.parts.find((part) => part.numeral === name)?.title ?? "";
-    const heading =
-      name === "cut"
-        ? "Below the cut"
-        : `${name}. ${title.charAt(0).toUpperCase()}${title.slice(1)}`;
+    const english = book.parts.find((part) => part.numeral === name)?.title ?? "";
+    const title = PARTS[language]?.[name] ?? (name === "cut" ? "Below the cut"
+      : `${english.charAt(0).toUpperCase()}${english.slice(1)}`);
     const links = book.chapters
       .filter((chapter) => chapter.part === name)
       .map((chapter) => `[${chapter.title}](mcp-raw.ts#L${chapter.startLine})`);
-    return `- **${heading}**: ${links.join(" · ")}`;
+    const colon = language.startsWith("zh") ? "：" : ": ";
+    return `- **${name === "cut" ? "" : `${name}. `}${title}**${colon}${links.join(" · ")}`;
   });
 }
 
-/** The lines of chapters given like "1–6, 9". */
-function linesOf(book: Book, chapters: string): number {
-  const wanted = chapters.split(", ").flatMap((range) => {
-    const [from = 0, to = from] = range.split("–").map(Number);
-    return book.chapters.filter(({ number }) => number >= from && number <= to);
-  });
-  return wanted.reduce((sum, { startLine, endLine }) => sum + endLine - startLine + 1, 0);
+/** The chapters of these names and all that they use, in order. */
+function setOf(book: Book, slugs: string): Chapter[] {
+  const wanted = new Set(slugs.split(" ").flatMap((slug) => {
+    const chapter = book.chapters.find((one) => one.slug === slug);
+    if (chapter === undefined) throw new Error(`README: no chapter is called ${slug}`);
+    return [chapter, ...closureOf(book, chapter)];
+  }));
+  return book.chapters.filter((chapter) => wanted.has(chapter));
 }
 
-/** The README with its links and line counts up to date. */
-export function withReadmeToc(readme: string, book: Book): string {
+/** The numbers and the lines of a set: "1–6, 9 | 1,020". */
+function cellsOf(chapters: Chapter[]): string {
+  const runs: [number, number][] = [];
+  for (const { number } of chapters) {
+    const run = runs.at(-1);
+    if (run && run[1] === number - 1) run[1] = number;
+    else runs.push([number, number]);
+  }
+  const numbers = runs.map(([from, to]) => (from === to ? `${from}` : `${from}–${to}`)).join(", ");
+  const lines = chapters.reduce((sum, { startLine, endLine }) => sum + endLine - startLine + 1, 0);
+  return `${numbers} | ${lines.toLocaleString("en")}`;
+}
+
+/**
+ * A README with its links up to date, and its sets of chapters: a row of a table names in a
+ * comment the chapters that somebody wants, and gets the numbers and lines of all they use.
+ */
+export function withReadmeToc(readme: string, book: Book, language = "en"): string {
   const markers = /(<!-- toc -->\n)[\s\S]*?(<!-- \/toc -->)/g;
-  const rows = /(\| (\d+(?:–\d+)?(?:, \d+(?:–\d+)?)*) \| )[\d,]+( \|)/g;
-  return readme.replace(rows, (_, before: string, chapters: string, after: string) =>
-    `${before}${linesOf(book, chapters).toLocaleString("en")}${after}`).replace(
+  const rows = /(<!-- take ([a-z0-9 -]+) --> \| )[^|\n]*\|[^|\n]*( \|)/g;
+  return readme.replace(rows, (_, before: string, slugs: string, after: string) =>
+    `${before}${cellsOf(setOf(book, slugs))}${after}`).replace(
     markers,
-    (_, open: string, close: string) => `${open}${readmeTocOf(book).join("\n")}\n${close}`,
+    (_, open: string, close: string) =>
+      `${open}${readmeTocOf(book, language).join("\n")}\n${close}`,
   );
+}
+
+/** The READMEs beside the file, and their languages: README.md, README.zh-Hans.md. */
+export function readmes(): { file: string; language: string }[] {
+  const root = fileURLToPath(new URL("../", import.meta.url));
+  return readdirSync(root).sort().flatMap((name) => {
+    const [found, language = "en"] = /^README(?:\.([\w-]+))?\.md$/.exec(name) ?? [];
+    return found === undefined ? [] : [{ file: root + name, language }];
+  });
 }
 
 const here = fileURLToPath(import.meta.url);
 if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === realpathSync(here)) {
   const file = fileURLToPath(new URL("../mcp-raw.ts", import.meta.url));
-  const readme = fileURLToPath(new URL("../README.md", import.meta.url));
   const source = withContents(readFileSync(file, "utf8"));
   writeFileSync(file, source);
-  if (existsSync(readme))
-    writeFileSync(readme, withReadmeToc(readFileSync(readme, "utf8"), readBook(source)));
+  for (const { file, language } of readmes()) {
+    const readme = readFileSync(file, "utf8");
+    writeFileSync(file, withReadmeToc(readme, readBook(source), language));
+  }
 }
