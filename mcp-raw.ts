@@ -19,35 +19,35 @@
 // was shown here. Read Part I first: it is the whole idea, and a program.
 // A chapter names only what stands above it: the end of each is a safe stop.
 // Contents: number, title, line, chapters it uses (and theirs) beyond Part I
-//  1 Messages             57 -         30 Checked results    3872 18 29
-//  2 Errors and parsing   90 1         31 Answering          3918 25 29
-//  3 Versions and _meta  154 1-2       32 Caching            4067 16 26
-//  4 Handlers            199 1-3       33 Subscribing        4194 26 29
-//  5 A first call        255 1-4       34 Older revisions    4309 24
-//  6 Texts and lanes     306 I         35 Sessions           4440 8 23 25-26 34
-//  7 Channel server      498 6         36 Both eras, one channel 4701 35
-//  8 Channel client      672 7         37 Streams that last  4783 13 35
-//  9 stdio               837 8         38 Sessions over HTTP 4972 36-37
-// 10 Server-sent events 1075 6         39 Older servers      5151 9 23 26 31 34
-// 11 Mirrored headers   1188 6         40 Either era         5409 33 39
-// 12 HTTP requests      1344 11        41 Older servers over HTTP 5481 14 33 39
-// 13 HTTP server        1492 10 12     42 JSON Schema        5685 -
-// 14 HTTP client        1746 10-11     43 Patterns           6166 -
-// 15 Types from schemas 1908 -         44 Formats            6293 -
-// 16 Results            2002 I         45 Node, Bun, Deno    6444 9 13
-// 17 Lists              2083 I         46 Child processes    6685 45
-// 18 Tools              2156 11 15-17  47 The front door     6895 all above
-// 19 Completion         2351 17        48 The demo server    7062 all above
-// 20 URI templates      2433 -         49 What messages mean 7271 I
-// 21 Resources          2586 16 19-20  50 The wire log       7393 10 49
-// 22 Prompts            2703 16 19     51 Wire taps          7575 9 12 14 50
-// 23 Progress, logging  2786 I         52 Arguments          7697 9 50
-// 24 Input requests     2885 18        53 Answering a server 7851 all above
-// 25 Round trips        3119 21-22 24  54 Calling a server   8010 all above
-// 26 Subscriptions      3400 I         55 Looking around     8139 all above
-// 27 Rate limits        3553 6 16-17   56 The demo           8327 all above
-// 28 Assemble           3599 6         57 Command line       8443 all above
-// 29 Client             3657 6
+//  1 Messages             57 -         30 Checked results    3875 18 29
+//  2 Errors and parsing   90 1         31 Answering          3921 25 29
+//  3 Versions and _meta  154 1-2       32 Caching            4070 16 26
+//  4 Handlers            199 1-3       33 Subscribing        4197 26 29
+//  5 A first call        255 1-4       34 Older revisions    4312 24
+//  6 Texts and lanes     306 I         35 Sessions           4460 8 23 25-26 34
+//  7 Channel server      498 6         36 Both eras, one channel 4741 35
+//  8 Channel client      675 7         37 Streams that last  4835 13 35
+//  9 stdio               840 8         38 Sessions over HTTP 5028 36-37
+// 10 Server-sent events 1078 6         39 Older servers      5218 9 23 26 31 34
+// 11 Mirrored headers   1191 6         40 Either era         5476 33 39
+// 12 HTTP requests      1347 11        41 Older servers over HTTP 5548 14 33 39
+// 13 HTTP server        1495 10 12     42 JSON Schema        5752 -
+// 14 HTTP client        1749 10-11     43 Patterns           6233 -
+// 15 Types from schemas 1911 -         44 Formats            6360 -
+// 16 Results            2005 I         45 Node, Bun, Deno    6511 9 13
+// 17 Lists              2086 I         46 Child processes    6752 45
+// 18 Tools              2159 11 15-17  47 The front door     6962 all above
+// 19 Completion         2354 17        48 The demo server    7129 all above
+// 20 URI templates      2436 -         49 What messages mean 7338 I
+// 21 Resources          2589 16 19-20  50 The wire log       7460 10 49
+// 22 Prompts            2706 16 19     51 Wire taps          7642 9 12 14 50
+// 23 Progress, logging  2789 I         52 Arguments          7764 9 50
+// 24 Input requests     2888 18        53 Answering a server 7918 all above
+// 25 Round trips        3122 21-22 24  54 Calling a server   8077 all above
+// 26 Subscriptions      3403 I         55 Looking around     8206 all above
+// 27 Rate limits        3556 6 16-17   56 The demo           8394 all above
+// 28 Assemble           3602 6         57 Command line       8510 all above
+// 29 Client             3660 6
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -537,6 +537,8 @@ export interface ServeOptions {
 export interface ServedEnd extends ChannelEnd {
   /** Resolves when no request is in flight. */
   idle(): Promise<void>;
+  /** Whether a request of that id is in flight. */
+  holds(id: RequestId): boolean;
 }
 
 /** A call that stays open, and does nothing meanwhile: as many more of them may run. */
@@ -665,6 +667,7 @@ export function serveChannel(exchange: Exchange, send: SendText, options: ServeO
     refuse: (why) => void refuse(new ProtocolError(INVALID_REQUEST, why)),
     close: calls.close,
     idle: calls.idle,
+    holds: calls.has,
   };
 }
 // #endregion
@@ -4335,9 +4338,21 @@ const TOOL_FIELDS = new Map([...FIELDS, ["annotations", "2025-03-26"]]);
 const INFO_FIELDS = new Map([...FIELDS, ["description", "2025-11-25"],
   ["websiteUrl", "2025-11-25"]]);
 const CAPABILITIES = new Map([["extensions", "2026-07-28"], ["completions", "2025-03-26"]]);
-function strip(value: unknown, version: string, since: ReadonlyMap<string, string> = FIELDS) {
-  return !isObject(value) ? value : Object.fromEntries(Object.entries(value)
+const each = (list: unknown, change: (one: unknown) => unknown) =>
+  Array.isArray(list) ? list.map(change) : list;
+function strip(value: unknown, version: string,
+  since: ReadonlyMap<string, string> = FIELDS): unknown {
+  if (!isObject(value)) return value;
+  const kept: Params = Object.fromEntries(Object.entries(value)
     .filter(([key]) => (since.get(key) ?? "") <= version));
+  if (isObject(kept.annotations) && version < "2025-06-18") {
+    const { lastModified, ...annotations } = kept.annotations;
+    kept.annotations = annotations;
+  }
+  const own = (one: unknown) => strip(one, version);
+  if ("arguments" in kept) kept.arguments = each(kept.arguments, own); // of a prompt
+  if (isObject(kept.resource)) kept.resource = strip(kept.resource, version);
+  return kept;
 }
 
 /** A content block in the words of a revision. */
@@ -4354,8 +4369,6 @@ function olderTool(version: string, tool: unknown): unknown {
   const { outputSchema, ...others } = older; // of objects alone, before
   return isObject(outputSchema) && outputSchema.type === "object" ? older : others;
 }
-const each = (list: unknown, change: (one: unknown) => unknown) =>
-  Array.isArray(list) ? list.map(change) : list;
 
 /** A complete result as a revision knows it. */
 export function downgrade(version: string, method: string, result: Params): Params {
@@ -4375,9 +4388,8 @@ export function downgrade(version: string, method: string, result: Params): Para
     return { ...kept, ...own, messages: each(messages, (message) => !isObject(message) ? message
       : { ...message, content: olderBlock(version, message.content) }) };
   }
-  for (const key of ["resources", "resourceTemplates", "prompts"]) {
-    kept[key] = each(kept[key], (entry) => strip(entry, version));
-    if (kept[key] === undefined) delete kept[key];
+  for (const key of ["resources", "resourceTemplates", "prompts", "contents"]) {
+    if (key in kept) kept[key] = each(kept[key], (entry) => strip(entry, version));
   }
   return { ...kept, ...own };
 }
@@ -4403,14 +4415,22 @@ export function newerCapabilities(version: string, declared: unknown): ClientCap
 function olderField(field: unknown): unknown {
   if (!isObject(field)) return field;
   if (field.type === "array") throw new TypeError("2025-06-18 has no choice of several");
-  const { oneOf, ...kept } = field;
-  if (!Array.isArray(oneOf)) return field;
+  const { oneOf, default: preset, ...others } = field;
+  const kept = field.type === "boolean" && preset !== undefined ? { ...others, default: preset }
+    : others;
+  if (!Array.isArray(oneOf)) return kept;
   return { ...kept, enum: oneOf.map((one) => one.const), enumNames: oneOf.map((one) => one.title) };
 }
 /** The params of an input request that a server of a revision sends. */
 export function olderParams(version: string, request: InputRequest, elicitationId: string):
   Params | undefined {
-  if (request.method !== "elicitation/create") return request.params as Params | undefined;
+  if (request.method === "roots/list") return request.params;
+  if (request.method === "sampling/createMessage") {
+    if (version >= "2025-11-25") return { ...request.params };
+    const messages = request.params.messages.flatMap(({ role, content }) =>
+      [content].flat().map((block) => ({ role, content: olderBlock(version, block) })));
+    return { ...request.params, messages }; // a message had one block
+  }
   if (request.params.mode === "url") return { ...request.params, elicitationId };
   if (version >= "2025-11-25") return { ...request.params };
   const { message, requestedSchema } = request.params;
@@ -4490,11 +4510,13 @@ const ASK_MS = 600_000; // that a client has to answer
 const MODERN_ONLY = ["server/discover", LISTEN];
 
 /** Asks a client for input, in its dialect. */
-function askOlder(port: SessionPort, { version }: Agreed) {
+function askOlder(port: SessionPort, { version }: Agreed, begun: Promise<void>) {
   const calls = pendingCalls();
   let last = 0;
   const visited = new Map<Lane, string[]>(); // pages that the user agreed to visit, by call
   const one = async (request: InputRequest, lane: Lane): Promise<unknown> => {
+    // SHOULD: not sooner (spec@2025-11-25 basic/lifecycle#initialization)
+    await begun;
     const elicitationId = crypto.randomUUID();
     const params = olderParams(version, request, elicitationId);
     const waiting: Lane = { notify() {},
@@ -4504,8 +4526,7 @@ function askOlder(port: SessionPort, { version }: Agreed) {
       ? void port.send(message) : lane.ask(message));
     const elicits = request.method === "elicitation/create";
     if ("error" in answer && elicits) return { action: "cancel" };
-    if ("error" in answer) throw new ProtocolError(INTERNAL_ERROR,
-      `The client refused ${request.method}: ${answer.error.message}`);
+    if ("error" in answer) throw new ProtocolError(INTERNAL_ERROR, answer.error.message);
     const { result } = answer;
     if (elicits && request.params.mode === "url" && Object(result).action === "accept") {
       visited.set(lane, [...visited.get(lane) ?? [], elicitationId]);
@@ -4543,7 +4564,11 @@ interface SessionState {
   readonly exchange: Exchange;
   readonly port: SessionPort;
   agreed: Agreed | undefined;
+  /** The handshake while it lasts: whatever comes along with it waits. */
+  opening: Promise<unknown> | undefined;
   asker: ReturnType<typeof askOlder> | undefined;
+  /** Resolves when the client has said that it is ready. */
+  readonly begun: Promise<void>;
   readonly listens: Map<string, AbortController>; // ":uri" or "" for the lists
 }
 const nobody: Lane = { signal: new AbortController().signal, notify() {} };
@@ -4551,7 +4576,7 @@ const nobody: Lane = { signal: new AbortController().signal, notify() {} };
 function begin(state: SessionState, version: string, declared: unknown, info: unknown): void {
   const capabilities = newerCapabilities(version, declared);
   state.agreed = { version, info, level: undefined, capabilities };
-  state.asker = askOlder(state.port, state.agreed);
+  state.asker = askOlder(state.port, state.agreed, state.begun);
 }
 /** A request in the words of today: it says itself what the handshake said. */
 function newerRequest({ agreed }: SessionState, method: string, params: Params,
@@ -4581,7 +4606,12 @@ async function initialize(state: SessionState, params: Params): Promise<Params> 
   if (!stands) begin(state, version, capabilities, clientInfo); // at once: there may be a second
   const { capabilities: offered, instructions, _meta } = await discoverFor(state);
   const info = Object(_meta)["io.modelcontextprotocol/serverInfo"];
-  return { protocolVersion: version, capabilities: olderCapabilities(version, offered),
+  const able = Object.entries(Object(offered)).map(([name, settings]) => {
+    const { listChanged, subscribe, ...others } = Object(settings); // both take a session
+    return [name, stands ? others : settings];
+  });
+  return { protocolVersion: version,
+    capabilities: olderCapabilities(version, Object.fromEntries(able)),
     serverInfo: olderInfo(version, info), ...(instructions !== undefined && { instructions }) };
 }
 /** Listens on behalf of a client, which hears of changes without having asked. */
@@ -4591,6 +4621,7 @@ function listenFor(state: SessionState, key: string, notifications: Subscription
   const version = agreed?.version ?? "";
   const request = newerRequest(state, LISTEN, { notifications }, `listen ${key}`);
   listens.set(key, controller);
+  controller.signal.addEventListener("abort", () => listens.delete(key));
   exchange(request, { signal: controller.signal, notify: (notification) =>
     notification.method === "notifications/subscriptions/acknowledged" ? undefined
       : port.send(olderNotification(version, notification)) }).catch(port.report);
@@ -4598,7 +4629,6 @@ function listenFor(state: SessionState, key: string, notifications: Subscription
 /** What a session answers itself. */
 const OWN_METHODS: Readonly<Record<string, (state: SessionState, params: Params) =>
   Params | Promise<Params>>> = {
-    initialize,
     "logging/setLevel"({ agreed }, { level }) {
       const known: readonly unknown[] = LOGGING_LEVELS;
       if (!known.includes(level)) throw new ProtocolError(INVALID_PARAMS, "Unknown log level");
@@ -4609,16 +4639,15 @@ const OWN_METHODS: Readonly<Record<string, (state: SessionState, params: Params)
       const { capabilities } = await discoverFor(state);
       if (typeof uri !== "string") throw new ProtocolError(INVALID_PARAMS, "uri must be a string");
       const able = Object(Object(capabilities).resources).subscribe === true;
-      if (!able || state.port.without !== undefined) {
-        throw new ProtocolError(METHOD_NOT_FOUND, "Method not found: resources/subscribe");
-      }
+      const why = "Method not found: resources/subscribe";
+      if (!able || state.port.without !== undefined) throw new ProtocolError(METHOD_NOT_FOUND, why);
       const key = `:${uri}`;
       if (!state.listens.has(key)) listenFor(state, key, { resourceSubscriptions: [uri] });
       return {};
     },
     "resources/unsubscribe"({ listens }, { uri }) {
-      listens.get(`:${uri}`)?.abort();
-      listens.delete(`:${uri}`);
+      if (typeof uri !== "string") throw new ProtocolError(INVALID_PARAMS, "uri must be a string");
+      listens.get(`:${uri}`)?.abort(); // which forgets it
       return {};
     },
   };
@@ -4659,8 +4688,14 @@ async function answerOlder(state: SessionState, request: JSONRPCRequest, lane: L
   Promise<JSONRPCResponse> {
   const { id, method, params = {} } = request;
   if (method === "ping") return { jsonrpc: "2.0", id, result: {} as Result };
+  if (method === "initialize") {
+    const opening = initialize(state, params);
+    state.opening ??= opening.catch(() => {}); // who waits for it finds out
+    return { jsonrpc: "2.0", id, result: await opening as Result };
+  }
+  if (state.opening !== undefined) await state.opening;
   // SHOULD: the handshake comes first (spec@2025-11-25 basic/lifecycle#initialization)
-  if (state.agreed === undefined && method !== "initialize") {
+  if (state.agreed === undefined) {
     throw new ProtocolError(NOT_INITIALIZED, "Server not initialized: send initialize, or name " +
       `${MODERN_VERSIONS} in params._meta`);
   }
@@ -4673,26 +4708,31 @@ async function answerOlder(state: SessionState, request: JSONRPCRequest, lane: L
 /** A session with one client of an earlier revision. */
 export function openSession(exchange: Exchange, port: SessionPort): Session {
   const { report = () => {}, without } = port;
+  let start = () => {};
   const state: SessionState = { exchange, port: { ...port, report }, agreed: undefined,
-    asker: undefined, listens: new Map() };
+    opening: undefined, asker: undefined, listens: new Map(),
+    begun: new Promise((resolve) => (start = resolve)) };
   if (without !== undefined) {
     begin(state, without, without >= "2025-11-25" ? { elicitation: { url: {} } } : {}, undefined);
   }
   return {
     version: () => state.agreed?.version,
-    settle: (answer) => void state.asker?.calls.settle(answer),
+    settle(answer) {
+      if (state.asker?.calls.settle(answer)) return;
+      report(new TransportError("stray", `answer to no request: ${JSON.stringify(answer.id)}`));
+    },
     exchange: (request, lane) => answerOlder(state, request, lane).catch((error: unknown) => {
       if (!(error instanceof ProtocolError) && !lane.signal.aborted) report(error);
       return errorResponse(request.id, error);
     }),
     notifications: { ...port.notifications, "notifications/initialized"() {
+      start();
       if (state.agreed !== undefined && !state.listens.has("")) listenFor(state, "",
         { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true });
     } },
     close(reason) {
       state.asker?.calls.close(reason);
-      for (const controller of state.listens.values()) controller.abort();
-      state.listens.clear();
+      for (const controller of [...state.listens.values()]) controller.abort();
     },
   };
 }
@@ -4716,15 +4756,20 @@ export const isModern = (message: unknown): boolean => isObject(message) &&
 
 /** Several messages as one; gives their answers as one too, "" when there are none. */
 export async function takeBatch(session: Session, messages: readonly unknown[],
-  say: (text: string) => void): Promise<string> {
+  say: (text: string) => void, ends: Set<ServedEnd>): Promise<string> {
   const answers: string[] = [];
+  if (messages.length === 0) {
+    const why = "an empty array is no message";
+    return JSON.stringify(errorResponse(undefined, new ProtocolError(INVALID_REQUEST, why)));
+  }
   const batch = serveChannel(session.exchange, (text) => {
     if (text.startsWith('{"jsonrpc":"2.0","method"')) say(text);
     else answers.push(text);
   }, { notifications: session.notifications, other: session.settle });
-  if (messages.length === 0) batch.refuse("an empty array is no message");
+  ends.add(batch);
   for (const message of messages) void batch.receive(JSON.stringify(message));
   await batch.idle();
+  ends.delete(batch);
   return answers.length === 0 ? "" : `[${answers.join(",")}]`;
 }
 
@@ -4739,26 +4784,32 @@ export function serveEither(exchange: Exchange, send: SendText, options: ServeOp
   const older = { ...options, notifications: session.notifications, other: session.settle };
   const modern = serveChannel(exchange, send, options);
   const legacy = serveChannel(session.exchange, send, older);
+  const ends = new Set([modern, legacy]); // and those of arrays, while they last
   let opening: RequestId | undefined;
 
   function take(message: JSONRPCMessage, bytes?: number): void | Promise<void> {
     const { method, id, params } = message as JSONRPCRequest; // of which some may be missing
     if (method === "initialize") opening ??= id;
+    else if (method !== undefined && id === opening) opening = undefined; // the id of another now
     if (method !== "notifications/cancelled") {
-      return (isModern(message) ? modern : legacy).take(message, bytes);
+      const own = isModern(message) ? modern : legacy;
+      const taken = method !== undefined && [...ends].find((end) => end !== own && end.holds(id));
+      return (taken || own).take(message, bytes);
     }
     // MUST: never initialize (spec@2025-11-25 basic/utilities/cancellation#behavior-requirements)
     if (params?.requestId === opening && opening !== undefined) return;
-    for (const end of [modern, legacy]) void end.take(message);
+    for (const end of ends) void end.take(message);
   }
   return {
     take,
     receive(text) {
-      let read: JSONRPCMessage | unknown[];
+      let [read, id]: [JSONRPCMessage | unknown[] | undefined, unknown] = [undefined, undefined];
       try {
         const value = parseJSON(text);
+        id = isObject(value) && !("method" in value) ? value.id : undefined;
         read = Array.isArray(value) ? value : readMessage(value);
-      } catch {
+      } catch (error) {
+        if (isRequestId(id)) session.settle(errorResponse(id, error)); // nobody waits in vain
         return modern.receive(text); // which says what is wrong
       }
       if (!Array.isArray(read)) return take(read, text.length);
@@ -4766,22 +4817,24 @@ export function serveEither(exchange: Exchange, send: SendText, options: ServeOp
         return modern.refuse("several messages at once are of 2025-03-26 alone");
       }
       // Not waited for: what the client answers meanwhile has to be read.
-      void takeBatch(session, read, send).then((answers) => answers && send(answers));
+      void takeBatch(session, read, send, ends).then((answers) => answers && send(answers));
     },
     refuse: modern.refuse,
+    holds: (id) => [...ends].some((end) => end.holds(id)),
     async idle() {
-      await Promise.all([modern.idle(), legacy.idle()]);
+      await Promise.all([...ends].map((end) => end.idle()));
     },
     close(reason) {
       session.close(reason);
-      for (const end of [modern, legacy]) end.close(reason);
+      for (const end of ends) end.close(reason);
     },
   };
 }
 // #endregion
 
 // #region 37. Streams that last
-// uses messages handlers texts-and-lanes server-sent-events http-requests http-server sessions
+// uses messages handlers texts-and-lanes channel-server server-sent-events
+//   http-requests http-server sessions
 //   · spec@2025-11-25 basic/transports#resumability-and-redelivery
 //
 // In a session a call belongs to the session and not to a connection. What it
@@ -4824,6 +4877,7 @@ interface HttpSession {
   streams: Map<number, CallStream>; // 0 carries what belongs to no call
   count: number; // of streams so far
   lanes: Map<RequestId, OpenLane>;
+  batches: Set<ServedEnd>;
   used: number;
 }
 /** All sessions of an endpoint. */
@@ -4894,9 +4948,10 @@ async function follow(http: HttpSession, stream: CallStream, after: number, even
     for (let seq = after, more = true; more; ) {
       const missed = [...http.kept].filter((kept) => kept.stream === stream && kept.seq > seq);
       for (const { seq: next, event } of missed) {
-        await events.send(event);
         seq = next;
         stream.sent = Math.max(stream.sent, seq);
+        const wait = events.send(event);
+        if (wait !== undefined) await wait;
       }
       more = missed.length > 0;
     }
@@ -4943,7 +4998,8 @@ function replyInSession(desk: Desk, http: HttpSession, request: JSONRPCRequest,
     const lane = openLane(say, cut, header);
     const owned: Lane = Object.create(lane, { signal: { get: () => lane.signal },
       ask: { value: say }, detach: { value(retryMs: number) {
-        if (http.session.version() !== "2025-11-25") return; // before, nobody would come back
+        // Nobody else would come back.
+        if (http.session.version() !== "2025-11-25" || http.id === "") return;
         open();
         void stream.events?.send({ data: "", retry: retryMs });
         stream.events?.end();
@@ -4989,7 +5045,7 @@ function newSession(desk: Desk, id: string, without?: string): HttpSession {
     ...(notifications && { notifications }), ...(without !== undefined && { without }),
     send: (message) => writeTo(desk, http, own, JSON.stringify(message)) });
   const http: HttpSession = { id, session, kept: new Set(), streams: new Map(), count: 0,
-    lanes: new Map(), used: now() };
+    lanes: new Map(), batches: new Set(), used: now() };
   const own = newStream(http);
   if (id !== "") desk.sessions.set(id, http);
   return http;
@@ -4999,6 +5055,7 @@ function endSession(desk: Desk, http: HttpSession, why: string): void {
   desk.sessions.delete(http.id);
   http.session.close(reason);
   for (const lane of [...http.lanes.values()]) lane.end(reason);
+  for (const end of http.batches) end.close(reason);
   for (const stream of http.streams.values()) stream.events?.end();
   for (const kept of [...http.kept]) desk.log.drop(kept);
 }
@@ -5008,7 +5065,7 @@ function sweep(desk: Desk): void {
   const { idleMs, now } = desk.limits;
   const since = now() - idleMs;
   for (const http of [...desk.sessions.values()]) {
-    const idle = http.used <= since && http.lanes.size === 0 &&
+    const idle = http.used <= since && http.lanes.size + http.batches.size === 0 &&
       ![...http.streams.values()].some(isOpen);
     if (idle) endSession(desk, http, "the session was idle for too long");
   }
@@ -5038,6 +5095,13 @@ function sessionFor(desk: Desk, value: unknown, http: HttpRequest): HttpSession 
     return refuse(400, `MCP-Protocol-Version ${version} is not spoken here`);
   }
   if (!isObject(value) || value.method !== "initialize") return sessionOf(desk, http);
+  const named = http.header("mcp-protocol-version");
+  const asked = isObject(value.params) ? value.params.protocolVersion : undefined;
+  // MUST: both are one (spec@2025-11-25 basic/transports#protocol-version-header)
+  if (named !== null && named !== asked) return refuse(400, "MCP-Protocol-Version is another");
+  if (value.jsonrpc !== "2.0" || !isRequestId(value.id) || typeof asked !== "string") {
+    return newSession({ ...desk, sessions: new Map() }, "none"); // to be refused, and forgotten
+  }
   if (desk.sessions.size >= desk.limits.max) return refuse(503, "Too many sessions: try later");
   return newSession(desk, crypto.randomUUID());
 }
@@ -5051,7 +5115,8 @@ async function postOlder(desk: Desk, value: unknown, http: HttpRequest): Promise
       return refuse(400, "several messages at once are of 2025-03-26 alone");
     }
     const own = found.streams.get(0) ?? newStream(found);
-    const body = await takeBatch(session, value, (text) => writeTo(desk, found, own, text));
+    const body = await takeBatch(session, value, (text) => writeTo(desk, found, own, text),
+      found.batches);
     if (body === "") return { status: 202, headers: {} };
     return { status: 200, headers: JSON_HEADERS, body };
   }
@@ -5074,8 +5139,10 @@ async function postOlder(desk: Desk, value: unknown, http: HttpRequest): Promise
     void guarded(new Map(Object.entries(session.notifications)).get(message.method),
       message.params ?? {}, desk.options.report ?? (() => {}));
   } else {
-    lanes.get(message.params?.requestId as RequestId)?.end(
-      new TransportError("cancelled", `cancelled by the client: ${message.params?.reason}`));
+    const { requestId, reason = "no reason given" } = message.params ?? {};
+    lanes.get(requestId as RequestId)?.end(
+      new TransportError("cancelled", `cancelled by the client: ${reason}`));
+    for (const end of found.batches) void end.take(message);
   }
   return { status: 202, headers: {} };
 }
@@ -5090,7 +5157,7 @@ function getStream(desk: Desk, request: HttpRequest): HttpReply {
   const last = header("last-event-id");
   const [, id, seq] = /^(\d+)-(\d+)$/.exec(last ?? "0-0") ?? [];
   const stream = found.streams.get(Number(id));
-  const after = last === null ? stream?.sent ?? 0 : Number(seq);
+  const after = last === null ? Math.max(stream?.sent ?? 0, stream?.gone ?? 0) : Number(seq);
   if (stream === undefined || after < stream.gone || after > stream.last) {
     return refuse(400, `Last-Event-ID ${last}: what came after it is not kept`);
   }
