@@ -19,35 +19,35 @@
 // was shown here. Read Part I first: it is the whole idea, and a program.
 // A chapter names only what stands above it: the end of each is a safe stop.
 // Contents: number, title, line, chapters it uses (and theirs) beyond Part I
-//  1 Messages             57 -         30 Checked results    3875 18 29
-//  2 Errors and parsing   90 1         31 Answering          3921 25 29
-//  3 Versions and _meta  154 1-2       32 Caching            4070 16 26
-//  4 Handlers            199 1-3       33 Subscribing        4197 26 29
-//  5 A first call        255 1-4       34 Older revisions    4312 24
-//  6 Texts and lanes     306 I         35 Sessions           4460 8 23 25-26 34
-//  7 Channel server      498 6         36 Both eras, one channel 4741 35
-//  8 Channel client      675 7         37 Streams that last  4835 13 35
-//  9 stdio               840 8         38 Sessions over HTTP 5028 36-37
-// 10 Server-sent events 1078 6         39 Older servers      5218 9 23 26 31 34
-// 11 Mirrored headers   1191 6         40 Either era         5476 33 39
-// 12 HTTP requests      1347 11        41 Older servers over HTTP 5548 14 33 39
-// 13 HTTP server        1495 10 12     42 JSON Schema        5752 -
-// 14 HTTP client        1749 10-11     43 Patterns           6233 -
-// 15 Types from schemas 1911 -         44 Formats            6360 -
-// 16 Results            2005 I         45 Node, Bun, Deno    6511 9 13
-// 17 Lists              2086 I         46 Child processes    6752 45
-// 18 Tools              2159 11 15-17  47 The front door     6962 all above
-// 19 Completion         2354 17        48 The demo server    7129 all above
-// 20 URI templates      2436 -         49 What messages mean 7338 I
-// 21 Resources          2589 16 19-20  50 The wire log       7460 10 49
-// 22 Prompts            2706 16 19     51 Wire taps          7642 9 12 14 50
-// 23 Progress, logging  2789 I         52 Arguments          7764 9 50
-// 24 Input requests     2888 18        53 Answering a server 7918 all above
-// 25 Round trips        3122 21-22 24  54 Calling a server   8077 all above
-// 26 Subscriptions      3403 I         55 Looking around     8206 all above
-// 27 Rate limits        3556 6 16-17   56 The demo           8394 all above
-// 28 Assemble           3602 6         57 Command line       8510 all above
-// 29 Client             3660 6
+//  1 Messages             57 -         30 Checked results    3880 18 29
+//  2 Errors and parsing   90 1         31 Answering          3926 25 29
+//  3 Versions and _meta  154 1-2       32 Caching            4075 16 26
+//  4 Handlers            199 1-3       33 Subscribing        4202 26 29
+//  5 A first call        255 1-4       34 Older revisions    4317 24
+//  6 Texts and lanes     306 I         35 Sessions           4465 8 23 25-26 34
+//  7 Channel server      498 6         36 Both eras, one channel 4746 35
+//  8 Channel client      675 7         37 Streams that last  4840 13 35
+//  9 stdio               840 8         38 Sessions over HTTP 5033 36-37
+// 10 Server-sent events 1078 6         39 Shaking hands      5223 23 31 34
+// 11 Mirrored headers   1191 6         40 Older servers      5357 9 26 39
+// 12 HTTP requests      1347 11        41 Either era         5530 33 40
+// 13 HTTP server        1495 10 12     42 Older servers over HTTP 5617 14 33 40
+// 14 HTTP client        1749 10-11     43 JSON Schema        5844 -
+// 15 Types from schemas 1916 -         44 Patterns           6325 -
+// 16 Results            2010 I         45 Formats            6452 -
+// 17 Lists              2091 I         46 Node, Bun, Deno    6603 9 13
+// 18 Tools              2164 11 15-17  47 Child processes    6844 46
+// 19 Completion         2359 17        48 The front door     7054 all above
+// 20 URI templates      2441 -         49 The demo server    7221 all above
+// 21 Resources          2594 16 19-20  50 What messages mean 7430 I
+// 22 Prompts            2711 16 19     51 The wire log       7552 10 50
+// 23 Progress, logging  2794 I         52 Wire taps          7734 9 12 14 51
+// 24 Input requests     2893 18        53 Arguments          7856 9 51
+// 25 Round trips        3127 21-22 24  54 Answering a server 8010 all above
+// 26 Subscriptions      3408 I         55 Calling a server   8169 all above
+// 27 Rate limits        3561 6 16-17   56 Looking around     8298 all above
+// 28 Assemble           3607 6         57 The demo           8486 all above
+// 29 Client             3665 6         58 Command line       8602 all above
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -1861,8 +1861,13 @@ export function connectHttp(url: string, options: HttpClientOptions = {}): Excha
     const response = await (options.fetch ?? fetch)(url, { method: "POST", headers,
       body: jsonOf(request), signal: lane.signal, redirect: "manual" })
       .catch(fail("unreachable", `Cannot reach ${bareUrl(url)}`));
-    return tools.learn(await readReply(response, request, lane, options)
-      .catch(fail("unreadable", "The reply broke off")));
+    const { status } = response;
+    return tools.learn(await readReply(response, request, lane, options).catch((cause) => {
+      const foreign = cause instanceof ProtocolError && status >= 400; // of something else
+      if (!foreign) return fail("unreadable", "The reply broke off")(cause);
+      throw new TransportError("unreadable", `HTTP ${status} with a body that is no message`,
+        { cause, reply: { status, text: "" } });
+    }));
   }
   async function listAgain({ id, params = {} }: JSONRPCRequest, lane: Lane): Promise<void> {
     let at = {};
@@ -4028,7 +4033,7 @@ export async function answerAll(requests: unknown, asked: Omit<Asked, "key">, an
   return Object.fromEntries(await Promise.all(answered));
 }
 /** A promise that does not outlive a signal. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {
     const give = () => reject(abortReason(signal));
@@ -4240,7 +4245,7 @@ export const pause = (ms: number, signal?: AbortSignal): Promise<void> => new Pr
   signal?.addEventListener("abort", wake);
 });
 
-const FINAL = ["result", "usage", "authorization"]; // trying again would not help
+const FINAL = ["result", "usage", "authorization", "version"]; // trying again would not help
 /** The fault of a connection that may come back; a server that began may also fail. */
 function lostConnection(error: unknown, begun: boolean): TransportError | undefined {
   if (error instanceof ProtocolError && begun) {
@@ -5215,18 +5220,15 @@ export function serveBoth(exchange: Exchange, options: BothOptions = {}): HttpHa
 }
 // #endregion
 
-// #region 39. Older servers
+// #region 39. Shaking hands
 // uses messages errors-and-parsing versions-and-meta handlers texts-and-lanes
-//   channel-server stdio input-requests progress-logging subscriptions
-//   answering older-revisions · spec@2025-11-25 basic/lifecycle
+//   input-requests progress-logging answering older-revisions
+//   · spec@2025-11-25 basic/lifecycle
 //
-// The other half: a client of this era, in front of a server that wants a
-// handshake. The client sees an Exchange like any other. Behind it the first
-// call shakes hands, what the server asks of itself is answered by those who
-// answer anyway, and its results get the fields that they lack.
+// The client's half of a session: to begin it, to put requests into the older
+// words and results into those of today, and to answer what the server asks.
 //
-//   client.call("tools/list", {})
-//     -> initialize, notifications/initialized, tools/list
+//   initialize -> protocolVersion, capabilities; then notifications/initialized
 
 /** Which dialect to speak: the one found out, or one of the two. */
 export type Era = "auto" | "modern" | "legacy";
@@ -5244,14 +5246,14 @@ export interface OlderPort {
   exchange: Exchange;
   send(message: JSONRPCNotification | JSONRPCResponse): void | Promise<void>;
   /** Hears of the revision, when the handshake is done. */
-  agreed?(version: string): void;
+  ready?(version: string): void;
 }
 export interface OlderServer {
   exchange: Exchange;
   /** Takes what the server says of itself. */
   take(message: JSONRPCMessage): void;
-  /** The session is lost: the next call shakes hands again. */
-  forget(): void;
+  /** The session is lost: the next call shakes hands again, if there can be one. */
+  forget(reason?: TransportError): void;
 }
 interface Handshake {
   version: string;
@@ -5259,7 +5261,6 @@ interface Handshake {
   serverInfo: unknown;
   instructions: unknown;
 }
-interface Hearing { filter: SubscriptionFilter; lane: Lane; id: RequestId }
 
 /** Whether an answer to server/discover is one of a server of this era. */
 export const knowsDiscover = (answer: JSONRPCResponse): boolean => "error" in answer
@@ -5283,10 +5284,10 @@ async function shake(port: OlderPort, request: JSONRPCRequest): Promise<Handshak
     response.result;
   // SHOULD: else no more (spec@2025-11-25 basic/lifecycle#version-negotiation)
   if (typeof version !== "string" || !LEGACY_VERSIONS.includes(version)) {
-    throw new TransportError("result", `The server speaks ${JSON.stringify(version)}, and this ` +
+    throw new TransportError("version", `The server speaks ${JSON.stringify(version)}, and this ` +
       `client ${[...MODERN_VERSIONS, ...LEGACY_VERSIONS].join(", ")}`);
   }
-  port.agreed?.(version);
+  port.ready?.(version);
   // MUST: said before all else (spec@2025-11-25 basic/lifecycle#initialization)
   await port.send({ jsonrpc: "2.0", method: "notifications/initialized" });
   return { version, serverInfo, instructions, capabilities: Object(offered) };
@@ -5298,8 +5299,9 @@ const TO_KEEP = ["server/discover", "tools/list", "prompts/list", "resources/lis
 function newerResult(method: string, { serverInfo }: Handshake, result: Result): Result {
   const hints = TO_KEEP.includes(method) ? { ttlMs: 0, cacheScope: "private" } : {};
   const info = isObject(serverInfo) && { "io.modelcontextprotocol/serverInfo": serverInfo };
-  return { ...hints, ...result, resultType: "complete",
-    _meta: { ...Object(result._meta), ...info } };
+  const { nextCursor, ...kept } = result; // "" was the end of a list, to many
+  return { ...hints, ...kept, ...(nextCursor !== "" && nextCursor !== undefined && { nextCursor }),
+    resultType: "complete", _meta: { ...Object(result._meta), ...info } };
 }
 /** A request without what only servers of this era know. */
 function olderRequest({ params = {}, ...request }: JSONRPCRequest): JSONRPCRequest {
@@ -5316,13 +5318,15 @@ function answerServer(send: OlderPort["send"], options: HandshakeOptions) {
   const asked = new Map<RequestId, AbortController>();
   const outcome = async ({ id, method, params }: JSONRPCRequest): Promise<JSONRPCResponse> => {
     if (method === "ping") return { jsonrpc: "2.0", id, result: {} as Result };
-    const request = { method, ...(params && { params }) } as InputRequest; // looked at below
+    const declared = capabilitiesFor(answers);
     const known = ["elicitation/create", "sampling/createMessage", "roots/list"].includes(method);
-    const wrong = known && inputFault(request);
-    if (wrong) throw new ProtocolError(INVALID_PARAMS, wrong);
-    if (!known || lacking(capabilitiesFor(answers), capabilityFor(request)) !== undefined) {
+    if (!known || !Object.hasOwn(declared, method.split("/")[0] ?? "")) {
       throw new ProtocolError(METHOD_NOT_FOUND, `Method not found: ${method}`);
     }
+    const request = { method, ...(params && { params }) } as InputRequest; // looked at here
+    const wrong = inputFault(request) ?? (lacking(declared, capabilityFor(request)) &&
+      "this client did not declare that");
+    if (wrong !== undefined) throw new ProtocolError(INVALID_PARAMS, wrong);
     const controller = new AbortController();
     asked.set(id, controller);
     const { signal } = controller;
@@ -5342,15 +5346,40 @@ function answerServer(send: OlderPort["send"], options: HandshakeOptions) {
         });
     },
     cancel: (id: unknown) => asked.get(id as RequestId)?.abort(),
+    close() {
+      for (const controller of asked.values()) controller.abort(); // nobody waits any more
+    },
   };
 }
 
+// #endregion
+
+// #region 40. Older servers
+// uses messages handlers texts-and-lanes channel-server stdio progress-logging
+//   subscriptions answering older-revisions shaking-hands
+//   · spec@2025-11-25 basic/lifecycle#operation
+//
+// A client of this era, in front of a server that wants a handshake. The client
+// sees an Exchange like any other. Behind it the first call shakes hands, what
+// the server asks of itself is answered by those who answer anyway, and what it
+// says of itself goes to those who listen.
+//
+//   client.call("tools/list", {})
+//     -> initialize, notifications/initialized, tools/list
+
+interface Hearing {
+  filter: SubscriptionFilter;
+  lane: Lane;
+  id: RequestId;
+  lose(reason: TransportError): void;
+}
 interface OlderState {
   readonly port: OlderPort;
   readonly options: HandshakeOptions;
   readonly hearings: Set<Hearing>;
   readonly logging: Set<Lane>; // of calls that asked for a log
-  readonly visited: ReturnType<typeof gate>; // opens when a page is done with
+  readonly visited: Set<unknown>; // ids of pages that are done with
+  readonly told: ReturnType<typeof gate>; // opens when there is one more
   ready: Promise<Handshake> | undefined;
   level: unknown;
   count: number;
@@ -5367,31 +5396,41 @@ async function listenOlder(state: OlderState, { id, params = {} }: JSONRPCReques
   const able = Object.entries(ADVERTISED).filter(([kind, [name, member]]) => wanted[kind] &&
     Object(capabilities[name])[member] === true);
   const filter: SubscriptionFilter = Object.fromEntries(able.map(([kind]) => [kind, wanted[kind]]));
-  const { resourceSubscriptions: uris = [] } = filter;
-  for (const uri of uris) await ownCall(state, "resources/subscribe", { uri });
-  const hearing = { filter, lane, id };
-  hearings.add(hearing);
+  const uris: string[] = [];
+  for (const uri of filter.resourceSubscriptions ?? []) {
+    const answer = await ownCall(state, "resources/subscribe", { uri });
+    if (!("error" in answer)) uris.push(uri);
+  }
+  if (filter.resourceSubscriptions !== undefined) filter.resourceSubscriptions = uris;
   void lane.notify({ jsonrpc: "2.0", method: "notifications/subscriptions/acknowledged",
     params: { _meta: { [SUBSCRIPTION_ID]: id }, notifications: filter } });
-  return new Promise((_, reject) => lane.signal.addEventListener("abort", () => {
-    hearings.delete(hearing);
-    const heard = [...hearings].flatMap((one) => one.filter.resourceSubscriptions ?? []);
-    for (const uri of uris.filter((uri) => !heard.includes(uri))) {
-      ownCall(state, "resources/unsubscribe", { uri }).catch(() => {}); // it is gone anyway
-    }
-    reject(abortReason(lane.signal));
-  }));
+  return new Promise((_, lose) => {
+    const hearing = { filter, lane, id, lose };
+    hearings.add(hearing);
+    lane.signal.addEventListener("abort", () => {
+      hearings.delete(hearing);
+      const heard = [...hearings].flatMap((one) => one.filter.resourceSubscriptions ?? []);
+      for (const uri of uris.filter((uri) => !heard.includes(uri))) {
+        ownCall(state, "resources/unsubscribe", { uri }).catch(() => {}); // it is gone anyway
+      }
+      lose(abortReason(lane.signal));
+    });
+  });
 }
 /** The pages of an error -32042, visited; false when the user did not want to. */
-async function visitPages({ options, visited }: OlderState, error: Params, method: string):
-  Promise<boolean> {
+async function visitPages({ options, visited, told }: OlderState, error: Params,
+  method: string): Promise<boolean> {
+  if (options.answers?.url === undefined) return false;
   const pages = [Object(error.data).elicitations].flat().filter(isObject);
   const requests = Object.fromEntries(pages.map((params, at) =>
     [`${at}`, { method: "elicitation/create", params }]));
   const all = await answerAll(requests, { method, signal: undefined }, options.answers ?? {},
     options);
   const agreed = Object.values(all).every((one) => "action" in one && one.action === "accept");
-  if (agreed) await endsWithin(10_000, visited.wait()); // word that it is done may come, or not
+  const done = async () => {
+    while (!pages.every((page) => visited.has(page.elicitationId))) await told.wait();
+  };
+  if (agreed) await endsWithin(10_000, done()); // word of it may come, or not
   return agreed && pages.length > 0;
 }
 async function callOlder(state: OlderState, request: JSONRPCRequest, lane: Lane,
@@ -5404,12 +5443,14 @@ async function callOlder(state: OlderState, request: JSONRPCRequest, lane: Lane,
   }
   if (wanted !== undefined) state.logging.add(lane);
   try {
-    const ask = () => state.port.exchange(olderRequest(request), lane);
-    let response = await ask();
+    const ask = (id: RequestId) => state.port.exchange({ ...olderRequest(request), id }, lane);
+    let response = await ask(request.id);
     const visits = "error" in response && response.error.code === URL_ELICITATION_REQUIRED;
-    if (visits && await visitPages(state, Object(response).error, method)) response = await ask();
-    return "error" in response ? response
-      : { ...response, result: newerResult(method, handshake, response.result) };
+    if (visits && await visitPages(state, Object(response).error, method)) {
+      response = await ask(`own-${++state.count}`);
+    }
+    return "error" in response ? { ...response, id: request.id }
+      : { jsonrpc: "2.0", id: request.id, result: newerResult(method, handshake, response.result) };
   } finally {
     state.logging.delete(lane);
   }
@@ -5438,8 +5479,14 @@ export function speakOlder(port: OlderPort, options: HandshakeOptions = {}): Old
   const { other = () => {} } = options;
   const server = answerServer(port.send, options);
   const state: OlderState = { port, options, hearings: new Set(), logging: new Set(),
-    visited: gate(), ready: undefined, level: undefined, count: 0 };
-  const forget = () => ([state.ready, state.level] = [undefined, undefined]);
+    visited: new Set(), told: gate(), ready: undefined, level: undefined, count: 0 };
+  const forget = (reason = new TransportError("closed", "The session has ended")) => {
+    [state.ready, state.level] = [undefined, undefined];
+    for (const hearing of state.hearings) hearing.lose(reason); // to be heard again, perhaps
+    state.hearings.clear();
+    state.visited.clear();
+    server.close();
+  };
   const agree = (request: JSONRPCRequest) => state.ready ??= shake(port, request).catch((error) => {
     forget();
     throw error;
@@ -5448,7 +5495,7 @@ export function speakOlder(port: OlderPort, options: HandshakeOptions = {}): Old
     forget,
     async exchange(request, lane) {
       const { id, method } = request;
-      const handshake = await agree(request);
+      const handshake = await unlessAborted(agree(request), lane.signal);
       if (method === LISTEN) return listenOlder(state, request, lane, handshake);
       if (method === "server/discover") {
         const { version, capabilities, instructions } = handshake;
@@ -5458,7 +5505,12 @@ export function speakOlder(port: OlderPort, options: HandshakeOptions = {}): Old
       }
       return callOlder(state, request, lane, handshake).catch(async (error: unknown) => {
         if (!(error instanceof TransportError) || error.code !== "session") throw error;
-        return callOlder(state, request, lane, await agree(request)); // it was refused unread
+        // It was refused unread, so it may be made again; once.
+        return callOlder(state, request, lane, await agree(request)).catch((error: unknown) => {
+          if (!(error instanceof TransportError) || error.code !== "session") throw error;
+          throw new TransportError("http", "HTTP 404 in a new session, too",
+            { reply: { status: 404, text: "" } });
+        });
       });
     },
     take(message) {
@@ -5466,16 +5518,19 @@ export function speakOlder(port: OlderPort, options: HandshakeOptions = {}): Old
       const { method, params = {} } = message;
       if ("id" in message) server.take(message);
       else if (method === "notifications/cancelled") server.cancel(params.requestId);
-      else if (method === "notifications/elicitation/complete") state.visited.open();
-      else if (!handOn(state, message)) other(message);
+      else if (method === "notifications/elicitation/complete") {
+        state.visited.add(params.elicitationId);
+        state.told.open();
+      } else if (!handOn(state, message)) other(message);
     },
   };
 }
 // #endregion
 
-// #region 40. Either era
-// uses messages handlers texts-and-lanes channel-server channel-client subscribing
-//   older-servers · spec basic/transports/stdio#backward-compatibility
+// #region 41. Either era
+// uses messages handlers texts-and-lanes channel-server channel-client
+//   answering subscribing shaking-hands older-servers
+//   · spec basic/transports/stdio#backward-compatibility
 //
 // Which of the two does a server speak? The first thing it hears is the
 // question that only one of this era can answer. Any other answer, or none,
@@ -5484,6 +5539,8 @@ export function speakOlder(port: OlderPort, options: HandshakeOptions = {}): Old
 //   → {"jsonrpc":"2.0","id":"probe","method":"server/discover","params":{..}}
 //   ← {"jsonrpc":"2.0","id":"probe","result":{..}}
 
+/** Why a channel closed: the server did not bear the question. */
+const PROBED = "it ended when it was asked for its revisions";
 /** The client's end of a channel, for servers of both eras. */
 export function connectEither(send: SendText,
   options: ConnectOptions & HandshakeOptions = {}): ConnectedEnd {
@@ -5504,16 +5561,26 @@ export function connectEither(send: SendText,
       return discovered === undefined || !knowsDiscover(discovered);
     } catch (error) {
       if (error instanceof TransportError && error.code === "closed") {
-        throw new TransportError("probed", `${error.message} It ended when it was asked for its ` +
-          "revisions.");
+        throw new TransportError("closed", error.message, { cause: PROBED });
       }
       return true; // rubbish
     } finally {
       patience.abort();
     }
   };
-  return { ...channel, async exchange(request, lane) {
-    const isOld = await (found ??= isOlder(request));
+  return { ...channel, receive(text) {
+    if (!text.startsWith("[")) return channel.receive(text);
+    try { // several messages as one, of 2025-03-26
+      const all: unknown = parseJSON(text);
+      for (const one of [all].flat()) void channel.receive(JSON.stringify(one));
+    } catch {
+      return channel.receive(text);
+    }
+  }, close(reason) {
+    channel.close(reason);
+    older.forget(reason);
+  }, async exchange(request, lane) {
+    const isOld = await unlessAborted(found ??= isOlder(request), lane.signal);
     if (isOld) return older.exchange(request, lane);
     const first = request.method === "server/discover" ? discovered : undefined;
     discovered = undefined; // it answers the first question, and no later one
@@ -5537,7 +5604,9 @@ export async function startEither<C extends Startable>(start: (era: Era) => Prom
     closed,
     close: () => current.close().then(finish),
     exchange: (request, lane) => current.exchange(request, lane).catch(async (error: unknown) => {
-      if (!(error instanceof TransportError) || error.code !== "probed") throw error;
+      // SHOULD: no more of it (spec@2025-11-25 basic/lifecycle#version-negotiation)
+      if (error instanceof TransportError && error.code === "version") await current.close();
+      if (!(error instanceof TransportError) || error.cause !== PROBED) throw error;
       restarted ??= start("legacy").then((next) => watch(current = next));
       return (await restarted).exchange(request, lane);
     }),
@@ -5545,9 +5614,9 @@ export async function startEither<C extends Startable>(start: (era: Era) => Prom
 }
 // #endregion
 
-// #region 41. Older servers over HTTP
-// uses messages errors-and-parsing handlers texts-and-lanes channel-client
-//   server-sent-events http-client subscribing older-servers
+// #region 42. Older servers over HTTP
+// uses messages errors-and-parsing handlers texts-and-lanes channel-client stdio
+//   server-sent-events http-client answering subscribing shaking-hands older-servers
 //   · spec basic/transports/streamable-http#backward-compatibility
 //
 // The same over HTTP, where the server may have given a session id, may say
@@ -5579,6 +5648,7 @@ interface OlderHttpState {
   lost(): void;
   session: string | undefined;
   version: string | undefined;
+  flying: Map<RequestId, string | undefined>; // calls under way, and their session
 }
 const EVENTS = { Accept: "text/event-stream" };
 
@@ -5596,12 +5666,15 @@ async function requestOlder({ url, options, session, version }: OlderHttpState,
       { cause });
   }
 }
-function receiveOlder({ calls, take, options }: OlderHttpState, text: string): void {
+/** Takes a message; false: it is none. */
+function receiveOlder({ calls, take, options }: OlderHttpState, text: string): boolean {
   try {
     const message = readMessage(parseJSON(text));
     if (calls.settle(message) === false) take(message);
+    return true;
   } catch (error) {
     options.warn?.(`The server sent what is no message: ${reasonOf(error)}`);
+    return false;
   }
 }
 /** Reads a stream, and takes it up again when it breaks, until nothing more is awaited. */
@@ -5641,13 +5714,22 @@ async function postOlderServer(state: OlderHttpState, message: JSONRPCMessage,
   const { status, headers } = response;
   // MUST: a new session after 404 (spec@2025-11-25 basic/transports#session-management)
   if (status === 404 && sent !== undefined) {
-    if (state.session === sent) state.lost();
+    const ended = new TransportError("closed", "The session has ended");
+    if (state.session === sent) {
+      state.session = undefined;
+      state.lost();
+      // Those under way may be refused alike, and made again; else nobody
+      // answers them.
+      const dead = [...state.flying].filter(([, session]) => session === sent);
+      void pause(500, state.closing.signal).then(() => dead.forEach(([id]) =>
+        state.flying.get(id) === sent && state.calls.fail(ended, id)));
+    }
     throw new TransportError("session", "The session has ended");
   }
   if (opens && status === 200) state.session = headers.get("mcp-session-id") ?? undefined;
   if (hasType(response, "text/event-stream")) return followOlder(state, response, signal);
   const text = await readText(response.body, state.options.limit ?? MAX_MESSAGE) ?? "";
-  if (hasType(response, "application/json") && text !== "") return receiveOlder(state, text);
+  if (hasType(response, "application/json") && text !== "" && receiveOlder(state, text)) return;
   if (status >= 300 || status === 200 && "id" in message) throw new TransportError("http",
     `HTTP ${status} from ${bareUrl(state.url)}: ${JSON.stringify(text.slice(0, 200))}`,
     { reply: { status, text } });
@@ -5673,28 +5755,34 @@ function olderHttp(state: OlderHttpState): OlderHttp {
     .catch((cause) => closing.signal.aborted || warn(failure(cause).message)) as Promise<void>;
   return {
     send,
-    agreed: (version) => void (state.version = version >= "2025-06-18" ? version : undefined),
+    ready: (version) => void (state.version = version >= "2025-06-18" ? version : undefined),
     exchange(request, lane) {
       const ended = new AbortController();
       const signal = AbortSignal.any([ended.signal, closing.signal]);
       const asking = calls.ask(request, lane, (message) => {
         if (message !== request) return void send(message); // that it is cancelled
+        state.flying.set(request.id, state.session);
         postOlderServer(state, request, signal).then(
           () => calls.fail(new TransportError("closed", "The server did not answer"), request.id),
           (cause: unknown) => calls.fail(failure(cause), request.id));
       });
-      return asking.finally(() => ended.abort());
+      return asking.finally(() => {
+        state.flying.delete(request.id);
+        ended.abort();
+      });
     },
     listen: () => void hearSession(state).catch((error: unknown) =>
       closing.signal.aborted || warn(failure(error).message)),
     async close() {
+      const ends = !closing.signal.aborted && state.session !== undefined;
       calls.close(new TransportError("closed", "The connection is closed"));
       closing.abort();
-      if (state.session === undefined) return;
+      if (!ends) return;
       // SHOULD: the session is ended (spec@2025-11-25 basic/transports#session-management)
-      const init = { method: "DELETE", signal: AbortSignal.timeout(2_000) };
-      const response = await requestOlder(state, {}, init).catch(() => undefined);
-      await response?.body?.cancel();
+      const patience = new AbortController();
+      const deleting = requestOlder(state, {}, { method: "DELETE", signal: patience.signal });
+      await endsWithin(2_000, deleting.then((response) => response.body?.cancel()));
+      patience.abort();
     },
   };
 }
@@ -5709,7 +5797,8 @@ export function connectHttpEither(url: string, options: EitherHttpOptions = {}):
     inner(input, { ...init, signal: init.signal ? AbortSignal.any([init.signal, closing.signal])
       : closing.signal }) });
   const http = olderHttp({ url, options, calls: pendingCalls(), closing: new AbortController(),
-    session: undefined, version: undefined, take: (message) => older.take(message),
+    session: undefined, version: undefined, flying: new Map(),
+    take: (message) => older.take(message),
     lost: () => void older.forget() });
   const older = speakOlder({ ...http, send(message) {
     const initialized = "method" in message && message.method === "notifications/initialized";
@@ -5721,8 +5810,9 @@ export function connectHttpEither(url: string, options: EitherHttpOptions = {}):
   const isOlder = async (request: JSONRPCRequest): Promise<boolean> => {
     if (era !== "auto") return era === "legacy";
     try {
-      discovered = await modern(probeOf(request), unheard);
-      return !knowsDiscover(discovered);
+      const answer = await modern(probeOf(request), unheard);
+      discovered = knowsDiscover(answer) ? answer : undefined;
+      return discovered === undefined && "error" in answer; // older ones refuse it somehow
     } catch (error) {
       const { status = 0 } = (error instanceof TransportError && error.reply) || {};
       if (status >= 400 && status < 500 && status !== 401 && status !== 403) return true;
@@ -5732,10 +5822,12 @@ export function connectHttpEither(url: string, options: EitherHttpOptions = {}):
   };
   const close = () => {
     closing.abort(new TransportError("closed", "The connection is closed"));
+    older.forget(abortReason(closing.signal));
     return http.close();
   };
   return { close, async exchange(request, lane) {
-    const isOld = await (found ??= isOlder(request));
+    if (closing.signal.aborted) throw abortReason(closing.signal);
+    const isOld = await unlessAborted(found ??= isOlder(request), lane.signal);
     if (isOld) return older.exchange(request, lane);
     const first = request.method === "server/discover" ? discovered : undefined;
     discovered = undefined;
@@ -5749,7 +5841,7 @@ export function connectHttpEither(url: string, options: EitherHttpOptions = {}):
 
 // ---- Part VII: borrowed ground --------------------------------------------
 
-// #region 42. JSON Schema
+// #region 43. JSON Schema
 // uses nothing
 //
 // Tool arguments come from a language model and schemas from strangers, so a
@@ -6230,7 +6322,7 @@ export function compileSchema(
 }
 // #endregion
 
-// #region 43. Patterns
+// #region 44. Patterns
 // uses nothing
 //
 // A backtracking engine tries every way through a text: `^(a+)+$` and forty
@@ -6357,7 +6449,7 @@ export function boundedPattern(
 }
 // #endregion
 
-// #region 44. Formats
+// #region 45. Formats
 // uses nothing
 //
 // In JSON Schema `format: "email"` is a remark until somebody makes it a check,
@@ -6508,7 +6600,7 @@ export const formats: Readonly<Record<string, (value: string) => boolean>> = Obj
 });
 // #endregion
 
-// #region 45. Node, Bun, Deno
+// #region 46. Node, Bun, Deno
 // uses handlers texts-and-lanes stdio http-requests http-server
 //   · spec basic/transports/stdio
 //
@@ -6749,7 +6841,7 @@ export async function serveProcess(exchange: Exchange, options: ServeLinesOption
 }
 // #endregion
 
-// #region 46. Child processes
+// #region 47. Child processes
 // uses handlers texts-and-lanes stdio node-bun-deno · spec basic/transports/stdio#shutdown
 //
 // A client on stdio owns its server: it starts the process, keeps its stderr
@@ -6959,7 +7051,7 @@ export async function keepRunning(start: () => Promise<Connection>,
 }
 // #endregion
 
-// #region 47. The front door
+// #region 48. The front door
 // uses everything
 //
 // All of the above, put together for people who just want a server or a client.
@@ -7126,7 +7218,7 @@ export async function open(target: string | readonly string[], options: OpenOpti
 
 // ---- cut here when you copy the file ---------------------------------------
 
-// #region 48. The demo server
+// #region 49. The demo server
 // uses everything
 //
 // Something to talk to: tools that work, that fail, that take their time, that
@@ -7335,7 +7427,7 @@ export function demoServer({ note = () => {}, report = () => {}, list = {} }: De
 }
 // #endregion
 
-// #region 49. What messages mean
+// #region 50. What messages mean
 // uses messages · spec basic#messages
 //
 // The words of the wire log: what a message is, the first time that something
@@ -7457,7 +7549,7 @@ function readResponse(message: JSONRPCResponse, asked: Map<string, Reading>): Re
 }
 // #endregion
 
-// #region 50. The wire log
+// #region 51. The wire log
 // uses errors-and-parsing texts-and-lanes server-sent-events what-messages-mean
 //   · spec basic#messages
 //
@@ -7639,7 +7731,7 @@ export function wireLog({ columns = 100, color = false }: WireLogOptions = {}):
 }
 // #endregion
 
-// #region 51. Wire taps
+// #region 52. Wire taps
 // uses stdio http-requests http-client the-wire-log · spec basic/transports
 //
 // Where the log gets its entries from: functions that stand in the way of a
@@ -7761,7 +7853,7 @@ export function watchPipe(tap: WireTap, { readable, write }: Pipe): Pipe {
 }
 // #endregion
 
-// #region 52. Arguments
+// #region 53. Arguments
 // uses errors-and-parsing texts-and-lanes stdio the-wire-log
 //
 // What was typed, taken apart; and what went wrong, in one sentence that names
@@ -7915,7 +8007,7 @@ export function failureOf(error: unknown): { code: number; sentence: string } {
 }
 // #endregion
 
-// #region 53. Answering a server
+// #region 54. Answering a server
 // uses everything
 //
 // What is typed are words, so a schema says whether "2" is a number. That goes
@@ -8074,7 +8166,7 @@ export function answersOf(stage: Stage): Answers {
 }
 // #endregion
 
-// #region 54. Calling a server
+// #region 55. Calling a server
 // uses everything
 //
 // The command `call`, its first half: reach a server and call one of its tools.
@@ -8203,7 +8295,7 @@ async function callTool([name = "", ...words]: string[], client: AnyClient, stag
 }
 // #endregion
 
-// #region 55. Looking around
+// #region 56. Looking around
 // uses everything
 //
 // The command `call`, its second half: a walk over all that a server says of
@@ -8391,7 +8483,7 @@ async function callCommand(stage: Stage): Promise<number> {
 }
 // #endregion
 
-// #region 56. The demo
+// #region 57. The demo
 // uses everything
 //
 // A conversation in acts, each under a title, told by the wire log. On stdio
@@ -8507,7 +8599,7 @@ async function demoCommand(stage: Stage): Promise<number> {
 }
 // #endregion
 
-// #region 57. Command line
+// #region 58. Command line
 // uses everything
 //
 // What stands around the protocol when this file is run as a program: the

@@ -378,7 +378,7 @@ export const honestUses: Rule = (book) => {
 export const LIMITS = {
   cover: 66,
   partOne: 300,
-  protocol: 7200,
+  protocol: 7300,
   commandLine: 1600,
   chapter: 280,
   opening: 20,

@@ -347,8 +347,8 @@ const FAULTS: Fault[] = [
     "sizes",
     "a long protocol",
     "// ---- cut",
-    `${blank(7200)}// ---- cut`,
-    /^line 1: the protocol: \d+ lines, at most 7200$/,
+    `${blank(7300)}// ---- cut`,
+    /^line 1: the protocol: \d+ lines, at most 7300$/,
   ],
   [
     "sizes",
