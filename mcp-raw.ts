@@ -32,22 +32,22 @@
 // 11 Mirrored headers   1191 6         40 Older servers      5357 9 26 39
 // 12 HTTP requests      1347 11        41 Either era         5530 33 40
 // 13 HTTP server        1495 10 12     42 Older servers over HTTP 5617 14 33 40
-// 14 HTTP client        1749 10-11     43 JSON Schema        5844 -
-// 15 Types from schemas 1916 -         44 Patterns           6325 -
-// 16 Results            2010 I         45 Formats            6452 -
-// 17 Lists              2091 I         46 Node, Bun, Deno    6603 9 13
-// 18 Tools              2164 11 15-17  47 Child processes    6844 46
-// 19 Completion         2359 17        48 The front door     7054 all above
-// 20 URI templates      2441 -         49 The demo server    7221 all above
-// 21 Resources          2594 16 19-20  50 What messages mean 7430 I
-// 22 Prompts            2711 16 19     51 The wire log       7552 10 50
-// 23 Progress, logging  2794 I         52 Wire taps          7734 9 12 14 51
-// 24 Input requests     2893 18        53 Arguments          7856 9 51
-// 25 Round trips        3127 21-22 24  54 Answering a server 8010 all above
-// 26 Subscriptions      3408 I         55 Calling a server   8169 all above
-// 27 Rate limits        3561 6 16-17   56 Looking around     8298 all above
-// 28 Assemble           3607 6         57 The demo           8486 all above
-// 29 Client             3665 6         58 Command line       8602 all above
+// 14 HTTP client        1749 10-11     43 JSON Schema        5845 -
+// 15 Types from schemas 1916 -         44 Patterns           6326 -
+// 16 Results            2010 I         45 Formats            6453 -
+// 17 Lists              2091 I         46 Node, Bun, Deno    6604 9 13
+// 18 Tools              2164 11 15-17  47 Child processes    6845 46
+// 19 Completion         2359 17        48 The front door     7055 all above
+// 20 URI templates      2441 -         49 The demo server    7222 all above
+// 21 Resources          2594 16 19-20  50 What messages mean 7431 I
+// 22 Prompts            2711 16 19     51 The wire log       7553 10 50
+// 23 Progress, logging  2794 I         52 Wire taps          7735 9 12 14 51
+// 24 Input requests     2893 18        53 Arguments          7857 9 51
+// 25 Round trips        3127 21-22 24  54 Answering a server 8011 all above
+// 26 Subscriptions      3408 I         55 Calling a server   8170 all above
+// 27 Rate limits        3561 6 16-17   56 Looking around     8299 all above
+// 28 Assemble           3607 6         57 The demo           8487 all above
+// 29 Client             3665 6         58 Command line       8603 all above
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -5616,7 +5616,8 @@ export async function startEither<C extends Startable>(start: (era: Era) => Prom
 
 // #region 42. Older servers over HTTP
 // uses messages errors-and-parsing handlers texts-and-lanes channel-client stdio
-//   server-sent-events http-client answering subscribing shaking-hands older-servers
+//   server-sent-events http-client answering subscribing shaking-hands
+//   older-servers
 //   · spec basic/transports/streamable-http#backward-compatibility
 //
 // The same over HTTP, where the server may have given a session id, may say
