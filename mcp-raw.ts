@@ -39,15 +39,15 @@
 // 18 Tools              2164 11 15-17  47 Child processes    6845 46
 // 19 Completion         2359 17        48 The front door     7055 all above
 // 20 URI templates      2441 -         49 The demo server    7222 all above
-// 21 Resources          2594 16 19-20  50 What messages mean 7431 I
-// 22 Prompts            2711 16 19     51 The wire log       7553 10 50
+// 21 Resources          2594 16 19-20  50 What messages mean 7425 I
+// 22 Prompts            2711 16 19     51 The wire log       7566 10 50
 // 23 Progress, logging  2794 I         52 Wire taps          7735 9 12 14 51
 // 24 Input requests     2893 18        53 Arguments          7857 9 51
-// 25 Round trips        3127 21-22 24  54 Answering a server 8011 all above
-// 26 Subscriptions      3408 I         55 Calling a server   8170 all above
-// 27 Rate limits        3561 6 16-17   56 Looking around     8299 all above
-// 28 Assemble           3607 6         57 The demo           8487 all above
-// 29 Client             3665 6         58 Command line       8603 all above
+// 25 Round trips        3127 21-22 24  54 Answering a server 8016 all above
+// 26 Subscriptions      3408 I         55 Calling a server   8182 all above
+// 27 Rate limits        3561 6 16-17   56 Looking around     8321 all above
+// 28 Assemble           3607 6         57 The demo           8496 all above
+// 29 Client             3665 6         58 Command line       8632 all above
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -5213,7 +5213,7 @@ export function serveBoth(exchange: Exchange, options: BothOptions = {}): HttpHa
   };
   const whole = endpoint(both, options);
   const { POST } = both;
-  const postOnly = endpoint({ ...(POST && { POST }) }, options);
+  const postOnly = endpoint(POST === undefined ? {} : { POST }, options);
   // MUST: 405 for what this era lacks (spec basic/transports/streamable-http#message-flow)
   return (http) => sessions === false || http.method !== "POST" && !isOlder(http) ? postOnly(http)
     : whole(http);
@@ -7234,11 +7234,13 @@ export async function open(target: string | readonly string[], options: OpenOpti
 //     {"type":"text","text":"Division by zero"}],"isError":true,"_meta":{..}}}
 
 /** `note` gets a sentence when a caller gives up. */
-export interface DemoOptions extends Pick<AssembleOptions, "report"> {
-  note?: (text: string) => void; list?: ListOptions;
+export interface DemoOptions extends Pick<ServerOptions, "report" | "list"> {
+  note?: (text: string) => void;
 }
 /** Who speaks below the cut, as server and as client. */
 export const SELF: Implementation = { name: "mcp-raw", version: "0.1.0" };
+
+const SPEC = "https://modelcontextprotocol.io/specification";
 
 /** What is said of a tool that changes nothing. */
 const reads = (name: string, title: string, description: string) =>
@@ -7252,13 +7254,6 @@ const TEXT = { type: "object", required: ["text"],
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAIAQAAAADsdIMmAAAADklEQVR42mMIZVjFgIQBHpwD/" +
   "XAVyZAAAAAASUVORK5CYII=";
 
-function calculate(operation: string, a: number, b: number): CallToolResult {
-  if (operation === "divide" && b === 0) return toolError("Division by zero");
-  const [sign, value] = operation === "add" ? ["+", a + b]
-    : operation === "subtract" ? ["-", a - b]
-    : operation === "multiply" ? ["*", a * b] : ["/", a / b];
-  return text(`${a} ${sign} ${b} = ${value}`);
-}
 /** Tools that answer at once. */
 const QUICK: readonly ToolDefinition[] = [
   tool({ ...reads("add", "Sum", "Adds two numbers"), inputSchema: NUMBERS,
@@ -7270,7 +7265,12 @@ const QUICK: readonly ToolDefinition[] = [
   tool({ ...reads("calculator", "Calculator", "Calculates; a division by zero fails"),
     inputSchema: { type: "object", required: ["operation", "a", "b"], properties: { a: NUMBER,
       b: NUMBER, operation: { type: "string", enum: ["add", "subtract", "multiply", "divide"] } } },
-    handler: ({ operation, a, b }) => calculate(operation, a, b) }),
+    handler({ operation, a, b }) {
+      if (operation === "divide" && b === 0) return toolError("Division by zero");
+      const [sign, value] = { add: ["+", a + b], subtract: ["-", a - b],
+        multiply: ["*", a * b], divide: ["/", a / b] }[operation];
+      return text(`${a} ${sign} ${b} = ${value}`);
+    } }),
   tool({ ...reads("divide", "Division", "Divides with a remainder, for programs too"),
     inputSchema: NUMBERS, outputSchema: { type: "object", required: ["quotient", "remainder"],
       properties: { quotient: NUMBER, remainder: NUMBER } },
@@ -7332,17 +7332,17 @@ const ASKING: readonly ToolDefinition[] = [
     } }),
   tool({ ...reads("open_page", "Open a page", "Asks the user to open a page in a browser"),
     async handler(_, { ask }) {
-      const url = "https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation";
-      const { action } = await ask("page", { method: "elicitation/create", params: {
-        mode: "url", message: "Read how servers ask users to open pages", url } });
+      const { action } = await ask("page", { method: "elicitation/create", params: { mode: "url",
+        message: "Read how servers ask users to open pages",
+        url: `${SPEC}/2026-07-28/client/elicitation` } });
       return text(`The user chose: ${action}`);
     } }),
   tool({ ...reads("ask_model", "Ask a model", "Has the client's model answer (deprecated)"),
     inputSchema: TEXT, async handler(given, { ask }) {
-      const messages = [{ role: "user", content: { type: "text", text: given.text } }] as const;
-      const { content } = await ask("answer",
-        { method: "sampling/createMessage", params: { messages: [...messages], maxTokens: 200 } });
-      return blocks(...[content].flat().filter((part) => part.type === "text"));
+      const content = { type: "text", text: given.text } as const;
+      const answer = await ask("answer", { method: "sampling/createMessage",
+        params: { messages: [{ role: "user", content }], maxTokens: 200 } });
+      return blocks(...[answer.content].flat().filter((part) => part.type === "text"));
     } }),
   tool({ ...reads("list_roots", "List roots", "Asks where the user works (deprecated)"),
     handler: async (_, { ask }) => structured(await ask("roots", { method: "roots/list" })) }),
@@ -7362,26 +7362,20 @@ function notebook({ resources, updated }: ChangeSource) {
       updated("note:latest");
       return blocks({ type: "resource_link", uri, name: uri, mimeType: "text/plain" });
     } });
-  const list = (): ResourceDefinition[] => [...notes].map(([uri, text]) =>
-    ({ uri, name: uri, mimeType: "text/plain", read: () => text }));
-  return { add, list };
+  return { add, list: (): ResourceDefinition[] => [...notes].map(([uri, text]) =>
+    ({ uri, name: uri, mimeType: "text/plain", read: () => text })) };
 }
 
 /** The chapters of this file; none where it cannot be read, as in a worker. */
 async function readChapters() {
-  try {
-    const { readFile } = await node<{ readFile(file: URL, encoding: string): Promise<string> }>(
-      "fs/promises");
-    const source = await readFile(new URL(import.meta.url), "utf8");
-    const found = source.matchAll(/^\/\/ #region (\d+\. (.+))\n[^]*?\n\/\/ #endregion$/gm);
-    return [...found].map(([text, title = "", words = ""]) => {
-      const opening = text.split("\n//\n")[1]?.replace(/\s*\/\/ /g, " ").trim() ?? "";
-      return { text, title, name: words.toLowerCase().replace(/[^a-z0-9]+/g, "-"),
-        description: /^.*?\.(?= |$)/.exec(opening)?.[0] ?? "" }; // its first sentence
-    });
-  } catch {
-    return [];
-  }
+  const source = await node<{ readFile(file: URL, as: string): Promise<string> }>("fs/promises")
+    .then(({ readFile }) => readFile(new URL(import.meta.url), "utf8")).catch(() => "");
+  const found = source.matchAll(/^\/\/ #region (\d+\. (.+))\n[^]*?\n\/\/ #endregion$/gm);
+  return [...found].map(([text, title = "", words = ""]) => {
+    const opening = text.split("\n//\n")[1]?.replace(/\s*\/\/ /g, " ").trim() ?? "";
+    return { text, title, name: words.toLowerCase().replace(/[^a-z0-9]+/g, "-"),
+      description: opening.replace(/(?<=\.)\s[^]*/, "") }; // its first sentence
+  });
 }
 /** This file as resources, beside others, and as prompts. */
 function bookOf(others: () => ResourceDefinition[]) {
@@ -7408,9 +7402,9 @@ function bookOf(others: () => ResourceDefinition[]) {
       async get({ chapter, level = "newcomer" }) {
         const found = await find(chapter);
         if (found === undefined) throw new ProtocolError(INVALID_PARAMS, `No chapter ${chapter}`);
-        const ask = `Explain what this chapter of mcp-raw.ts does for MCP. My level: ${level}.`;
+        const text = `Explain what this chapter of mcp-raw.ts does for MCP. My level: ${level}.`;
         const resource = { uri: prefix + found.name, mimeType, text: found.text };
-        return [{ role: "user", content: { type: "text", text: ask } },
+        return [{ role: "user", content: { type: "text", text } },
           { role: "user", content: { type: "resource", resource } }];
       } }];
   return { resources, templates, prompts };
@@ -7435,101 +7429,120 @@ export function demoServer({ note = () => {}, report = () => {}, list = {} }: De
 // of its kind is seen. The first word of a line is its label: what it `is`,
 // `why`, what one `must` or `should` do, and what would `fix` a fault.
 //
-//   "isError":true  ->  is The call was in order, and the tool failed.
+//   "isError":true  ->  is The call was in order and the tool failed: ..
 
 // > stands for a request, < for its result, ! for a notification; the others
 // for members and types in a message, and events. {name} is what it names.
 const EXPLANATIONS: Readonly<Record<string, string>> = {
-  line: "is One line is one message: a JSON text and a newline (spec basic/transports/stdio).",
+  line: "is One line is one message: a JSON object and a newline (spec basic/transports/stdio).",
   post: `is Each message is a POST of its own. Headers repeat what proxies need to know.
 must Headers and body agree (spec basic/transports/streamable-http#server-validation).`,
-  "io.modelcontextprotocol/protocolVersion": `is _meta names the revision, the client and what \
-it can do, in every request.
-why So any process can answer any request: no handshake, no session (spec basic#meta).`,
-  "io.modelcontextprotocol/serverInfo":
-    "should serverInfo says who answered; it proves nothing (spec basic#meta).",
-  ttlMs: `is ttlMs: how long this stays fresh, in ms. cacheScope: for all readers, or for one.
-should Ask again when it is not (spec server/utilities/caching#time-to-live-ttl-field).`,
-  nextCursor: "is nextCursor: ask for more with it as cursor (spec server/utilities/pagination).",
-  ">server/discover": `is Ask which revisions the server speaks and what it offers.
+  request: "is A request: method and params say what is wanted, id comes back with the answer.",
+  result: 'is The answer to the request with this id. resultType "complete": that is all of it.',
+  error: "is An error comes in place of a result: what was asked for is not done.",
+  notification: "is No id: a notification, which nobody answers (spec basic#notifications).",
+  clientCapabilities: `is _meta says in every request which version of MCP this is, and who asks.
+why Then any process can answer any request: nothing is agreed on before (spec basic#meta).`,
+  elicitation: "is elicitation: the server may ask the user, in a form or (url) on a web page.",
+  serverInfo: "should serverInfo is for people to read: nothing proves it (spec basic#meta).",
+  ttlMs: `is ttlMs: for how many ms a copy may be used. cacheScope: by all, or by who asked.
+should Ask again after that (spec server/utilities/caching#time-to-live-ttl-field).`,
+  nextCursor: "is There is more: ask again with this as cursor (spec server/utilities/pagination).",
+  ">server/discover": `is Asks which versions of MCP the server speaks, and what it offers.
 must Every server answers this (spec server/discover).`,
-  "<server/discover": "is The revisions, and capabilities: the kinds of things that it offers.",
-  ">tools/list": "is Ask for the tools, for a model to call (spec server/tools#listing-tools).",
-  "<tools/list": "is inputSchema says what a model may send (spec server/tools#tool).",
-  ">tools/call": 'is Call the tool "{name}" (spec server/tools#calling-tools).',
-  "<tools/call": "is content is for a model to read (spec server/tools#tool-result).",
-  structuredContent: "is structuredContent: for programs (spec server/tools#structured-content).",
-  image: "is data is the picture, as Base64 (spec server/tools#image-content).",
-  resource_link: "is A link to something to read (spec server/tools#resource-links).",
+  "<server/discover": `is capabilities: tools are functions to call, resources data to read, \
+prompts texts to start from, completions help with typing, logging notes on a call. listChanged \
+and subscribe: the client can be told of changes.`,
+  ">tools/list": "is Asks for functions that models can call (spec server/tools#listing-tools).",
+  "<tools/list": `is description tells a model what a tool does, inputSchema what to send with it: \
+a JSON Schema. annotations are hints: does it change anything? (spec server/tools#tool)`,
+  ">tools/call": 'is Calls the tool "{name}" (spec server/tools#calling-tools).',
+  "<tools/call": "is content is for the model to read (spec server/tools#tool-result).",
+  structuredContent: "is The same as JSON, for programs (spec server/tools#structured-content).",
+  image: "is data is the picture, its bytes as Base64 (spec server/tools#image-content).",
+  resource_link: "is A link to what resources/read gives (spec server/tools#resource-links).",
   isError: `is The call was in order and the tool failed: a result, marked isError.
-why A model reads results and tries again (spec server/tools#error-handling).`,
-  progressToken: "is progressToken asks to be told of progress (spec basic/patterns/progress).",
-  "!progress": "is How far it is. Without id this is a notification: no answer is due.",
-  "io.modelcontextprotocol/logLevel":
-    "is logLevel asks for the log of the call, from that level on (spec server/utilities/logging).",
-  "!message": "is A line of that log. Deprecated: stderr is better (spec deprecated).",
-  "!cancelled": `is This is given up. Notifications get no answer.
-should Nothing more is said about it (spec basic/patterns/cancellation#behavior-requirements).`,
-  closes: "is The client cancels so (spec basic/transports/streamable-http#cancellation).",
-  opens: `is The answer takes its time, so a stream opens for it; comments keep it alive.
+why A model reads results, and may try again (spec server/tools#error-handling).`,
+  logLevel: "is logLevel asks for notes on this call, of this weight and above.",
+  "!message": "is A note on the call. Deprecated: stderr will do (spec server/utilities/logging).",
+  progressToken: "is progressToken asks to be told, under this name, how far the call is.",
+  "!progress": "is How far the call is (spec basic/patterns/progress#progress-flow).",
+  "!cancelled": `is The request with this requestId is given up.
+should It gets no answer any more (spec basic/patterns/cancellation#behavior-requirements).`,
+  "S->C!cancelled": "is On stdio that is said once more, as there is no stream to close.",
+  closes: `is The client closes the connection: over HTTP, that gives the request up \
+(spec basic/transports/streamable-http#cancellation).`,
+  opens: `is The answer takes its time: a stream, on which each event is a message.
 should Proxies let it flow (spec basic/transports/streamable-http#receiving-messages).`,
-  ">resources/list": "is Ask what there is to read (spec server/resources#listing-resources).",
-  "<resources/list": "is Each has a URI, which is its name and no more (spec server/resources).",
-  ">resources/templates/list": "is Ask for patterns of URIs (spec server/resources).",
-  "<resources/templates/list": "is The client fills in {braces}, and has a URI to read.",
-  ">resources/read": "is Read {name} (spec server/resources#reading-resources).",
-  "<resources/read": "is Its contents: text, or blob, which is bytes as Base64.",
-  ">prompts/list": "is Ask for prompts: texts for a user to pick (spec server/prompts).",
+  comment: "is After : stands no message; it shows that the connection is alive.",
+  ">resources/list": "is Asks what there is to read (spec server/resources#listing-resources).",
+  "<resources/list": "is Each is read by its uri, which need not be a web address.",
+  ">resources/templates/list": "is Asks for patterns of uris, of what is too much to list.",
+  "<resources/templates/list": "is With values in place of the {braces} it is a uri to read.",
+  ">resources/read": "is Reads {name} (spec server/resources#reading-resources).",
+  "<resources/read": "is contents: text, or blob, which is bytes as Base64.",
+  ">prompts/list": "is Asks for texts that a user can start a model with (spec server/prompts).",
   "<prompts/list": "is arguments are what the user fills in.",
-  ">completion/complete": "is What could an argument become? (spec server/utilities/completion)",
-  "<completion/complete": "is The likely values, the best first, at most 100.",
-  ">prompts/get": 'is Fill in the prompt "{name}" (spec server/prompts#getting-a-prompt).',
-  "<prompts/get": "is messages are what to put before a model.",
-  input_required: `is Not done: the server needs to know more, and this request is over.
+  ">completion/complete": `is Asks, while the user types an argument, what it could become \
+(spec server/utilities/completion).`,
+  "<completion/complete": "is values: the likeliest first. total: how many there are in all.",
+  ">prompts/get": 'is Fills in the prompt "{name}" (spec server/prompts#getting-a-prompt).',
+  "<prompts/get": "is messages are for the model, as if the user (role) had written them.",
+  input_required: `is Not done: the server has questions first, and this request is over.
 why It waits for nobody, and keeps nothing (spec basic/patterns/mrtr#basic-workflow).`,
   "elicitation/create": `is A question, under a name of its own: a form for the user to fill in.
 must Say who asks, and let the user decline (spec client/elicitation#user-interaction-model).`,
   "elicitation/create url": `is The user is to open a page. What happens there stays there.
 must Show the whole URL, open it on consent (spec client/elicitation#safe-url-handling).`,
   "sampling/createMessage": "is A text for the client's model. Deprecated (spec client/sampling).",
-  "roots/list": "is In which folders does the user work? Deprecated (spec client/roots).",
-  requestState: `is requestState is what the server has to remember, kept by the client for it.
+  "roots/list": "is Asks in which folders the user works. Deprecated (spec client/roots).",
+  requestState: `is requestState: what the server has to remember. The client keeps it for it.
 must It goes back as it came (spec basic/patterns/mrtr#client-requirements-basic-workflow).`,
   inputResponses: `is The same call once more, with the answers, by the names of the questions.
 must Its id is new (spec basic/patterns/mrtr#client-requirements-basic-workflow).`,
-  ">subscriptions/listen": `is Ask to hear of changes of these kinds. The request stays open.
+  ">subscriptions/listen": `is Asks to be told when such things change. The answer comes at the end.
 should The server ends it with a result (spec basic/patterns/subscriptions#graceful-closure).`,
+  "<subscriptions/listen": "is There will be no more news: the server ends this in good order.",
   "!subscriptions/acknowledged": `is What the server will tell of.
 must It comes before all else (spec basic/patterns/subscriptions#acknowledgment).`,
-  "io.modelcontextprotocol/subscriptionId": 
-    "is subscriptionId is the id of the request to hear this.",
-  "!resources/list_changed": "is The list is not what it was: ask for it again.",
-  "!resources/updated": "is {name} is not what it was: read it again.",
-  "!tools/list_changed": "is The tools are not what they were: ask for them again.",
-  "!prompts/list_changed": "is The prompts are not what they were: ask for them again.",
-  "<subscriptions/listen": "is The server ends the subscription, in good order.",
+  subscriptionId: "is subscriptionId: the id of the request that wants to hear this.",
+  "!list_changed": "is This list has changed: ask for it again.",
+  "!resources/updated": "is {name} has changed: read it again.",
+  ">initialize": `is Before 2026-07-28 both sides first said who they are, and what they speak.
+why Later messages need not say it: the two are in a session, which has to be kept.`,
+  "<initialize": "is The version that both speak, and what the server offers.",
+  "!initialized": "is The client is ready: now the server may ask, too.",
+  ">elicitation/create": `is Here the server asks: a request to the client, with an id of its own.
+why Then a call could wait for an answer; now its result asks, and nobody waits.`,
+  "<elicitation/create": "is The user's answer. The server goes on with the call that asked.",
+  ">resources/subscribe": "is Asks to be told when {name} changes.",
   "-32601": "is -32601: the server offers no such method (spec basic#error-codes).",
-  "-32602": "is -32602: wrong parameters, or no such tool (spec server/tools#error-handling).",
+  "-32602": "is -32602: wrong params, or no such tool (spec server/tools#error-handling).",
   "-32020": `is -32020: a header and the body differ, so the request is refused with status 400.
 why Proxies act on headers (spec basic/transports/streamable-http#server-validation).`,
   "-32021": "is -32021: the client cannot be asked what this needs (spec basic#error-codes).",
-  "-32022": `is -32022: the server does not speak this revision; data.supported lists its own.
+  "-32022": `is -32022: the server does not speak this version; data.supported lists its own.
 should Choose one, ask again (spec basic/versioning#protocol-version-negotiation).`,
   fault: "fix Send one JSON object as JSON-RPC 2.0 (spec basic#messages); logs go to stderr.",
 };
 
 /** What an entry is, what it is about, and which explanations may fit. */
-interface Reading { kind: string; about: string; topics: string[]; name?: string; fault?: string }
-const membersOf = (value: unknown): string[] => Object.keys(isObject(value) ? value : {});
+interface Reading {
+  kind: string; about: string; topics: string[]; name?: string; meta?: unknown; fault?: string;
+}
+const OURS = "io.modelcontextprotocol/";
+const membersOf = (value: unknown): string[] =>
+  Object.keys(isObject(value) ? value : {}).map((key) => key.replace(OURS, ""));
 function readRequest(message: JSONRPCNotification & { id?: RequestId }): Reading {
   const { method, params = {} } = message;
   const { name, uri, ref, requestId, _meta } = params;
   const subject = String(name ?? uri ?? Object(ref).name ?? Object(ref).uri ?? "");
-  const id = message.id ?? requestId ?? Object(_meta)["io.modelcontextprotocol/subscriptionId"];
+  const id = message.id ?? requestId ?? Object(_meta)[`${OURS}subscriptionId`];
   const about = `${id === undefined ? "" : `id=${JSON.stringify(id)} `}${method} ${subject}`;
   const [kind, topic] = "id" in message ? ["request", `>${method}`]
-    : ["notification", method.replace("notifications/", "!")];
-  return { kind, name: subject, about, topics: [topic, ...membersOf(params), ...membersOf(_meta)] };
+    : ["notification", method.replace(/^notifications\/(?:\w+\/(?=list_))?/, "!")];
+  return { kind, name: subject, about, meta: _meta, topics: [topic, ...membersOf(params),
+    ...membersOf(_meta), ...membersOf(Object(_meta)[`${OURS}clientCapabilities`])] };
 }
 function readResponse(message: JSONRPCResponse, asked: Map<string, Reading>): Reading {
   const id = JSON.stringify(message.id);
@@ -7538,15 +7551,15 @@ function readResponse(message: JSONRPCResponse, asked: Map<string, Reading>): Re
     const about = `${id === undefined ? "" : `id=${id} `}${code} ${why}`;
     return { kind: "error", about, topics: [String(code)] };
   }
-  const { isError, resultType, content, inputRequests, ...members } = message.result;
+  const { isError, resultType, content, inputRequests, _meta: meta, ...members } = message.result;
   const { about, topics: [topic = ""] } = asked.get(id) ?? { about: `id=${id}`, topics: [] };
   const first = isError === true ? "isError"
     : resultType === "input_required" ? resultType : topic.replace(">", "<");
   const questions = Object.values(Object(inputRequests)).filter(isObject).map((question) =>
     `${question.method}${Object(question.params).mode === "url" ? " url" : ""}`);
   const types = [content].flat().map((block) => String(Object(block).type));
-  return { kind: "result", about, topics: [first, ...questions, ...types,
-    ...membersOf(members), ...membersOf(members._meta)] };
+  return { kind: "result", about, meta,
+    topics: [first, ...questions, ...types, ...membersOf(members), ...membersOf(meta)] };
 }
 // #endregion
 
@@ -7605,47 +7618,35 @@ export function breakText(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** Where the members of _meta stand in the text of a message. */
-function metaMembers(text: string): [from: number, to: number][] {
-  const members: [number, number][] = [];
-  let [depth, before, from] = [0, "", -1];
-  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\],]/g)) {
-    const opens = token === "{" || token === "[";
-    if (opens) depth++;
-    if (opens && depth === 3 && before === '"_meta"') from = index + 1;
-    if (/^[}\],]$/.test(token) && depth === 3 && from !== -1) {
-      members.push([from, index]);
-      from = token === "," ? index + 1 : -1;
-    }
-    if (token === "}" || token === "]") depth--;
-    before = token;
+const sameAs = (count: number, what: string, first: number | undefined) =>
+  `..same ${count} ${what}${count === 1 ? "" : "s"} as #${first}..`;
+/** Folds what `meta` repeats in a text; `known` remembers which entry said it first. */
+export function foldMeta(text: string, meta: unknown, seq: number, known: Map<string, number>):
+  string {
+  const runs: { first: number | undefined; members: string[] }[] = [];
+  for (const [key, value] of Object.entries(Object(meta))) {
+    const member = `${JSON.stringify(key)}:${JSON.stringify(value)}`;
+    const first = known.get(member);
+    if (first === undefined) known.set(member, seq);
+    if (runs.length > 0 && runs.at(-1)?.first === first) runs.at(-1)?.members.push(member);
+    else runs.push({ first, members: [member] });
   }
-  return members;
-}
-/** Folds what _meta repeats; `known` remembers which entry said it first. */
-export function foldMeta(text: string, seq: number, known: Map<string, number>): string {
-  const runs: { first: number; from: number; to: number; count: number }[] = [];
-  for (const [from, to] of metaMembers(text)) {
-    const first = known.get(text.slice(from, to));
-    const run = runs.at(-1);
-    if (first === undefined) known.set(text.slice(from, to), seq);
-    else if (run?.first !== first || run.to !== from - 1) runs.push({ first, from, to, count: 1 });
-    else Object.assign(run, { to, count: run.count + 1 });
-  }
-  return runs.reduceRight((folded, { first, from, to, count }) => {
-    const mark = `..same ${count} key${count === 1 ? "" : "s"} as #${first}..`;
-    return mark.length < to - from ? folded.slice(0, from) + mark + folded.slice(to) : folded;
-  }, text);
+  const whole = runs.map(({ members }) => members.join(","));
+  const folded = runs.map(({ first, members }, at) => {
+    const [said = "", mark] = [whole[at], sameAs(members.length, "key", first)];
+    return first === undefined || said.length <= mark.length ? said : mark;
+  });
+  // What is written in another way than JSON.stringify does stays as it is.
+  return text.replace(`"_meta":{${whole.join(",")}}`, () => `"_meta":{${folded.join(",")}}`);
 }
 /** The head of an entry, without the lines that an earlier one had. */
 function foldHead([first, ...rest]: readonly string[], seq: number, known: Map<string, number>) {
   // What is said of the message itself stays in sight.
   const old = rest.filter((line) => known.has(line) && !/^mcp-(?:method|name|param)/.test(line));
-  const count = `${old.length} header${old.length === 1 ? "" : "s"}`;
-  const mark = `  ..same ${count} as #${known.get(old[0] ?? "")}..`;
+  const mark = old[0] === undefined ? "" : `  ${sameAs(old.length, "header", known.get(old[0]))}`;
   const fresh = rest.filter((line) => !old.includes(line));
   for (const line of fresh) known.set(line, seq);
-  return first === undefined ? [] : [first + (old.length > 0 ? mark : ""), ...fresh];
+  return first === undefined ? [] : [first + mark, ...fresh];
 }
 const SECRET = new RegExp("^((?:(?:proxy-)?authorization|(?:set-)?cookie|[\\w-]*(?:token|secret|" +
   "api-?key)[\\w-]*):\\s*(?:(?:Bearer|Basic) )?).+", "i");
@@ -7655,18 +7656,17 @@ export const masked = (text: string): string => text.replace(SECRET, "$1..masked
 
 function readEntry(entry: WireEntry, asked: Map<string, Reading>): Reading {
   const { frame, direction, text, what = "no body" } = entry;
-  let payload = text.trim();
-  if (frame === "event") {
-    payload = "";
-    eventParser(({ data }) => (payload = data))(text);
-  }
-  if (payload === "") return { kind: text === "" ? what : "comment", about: "", topics: [what] };
+  let payload = frame === "event" ? "" : text.trim();
+  if (frame === "event") eventParser(({ data }) => (payload = data))(text);
+  const silent = text === "" ? what : "comment";
+  if (payload === "") return { kind: silent, about: "", topics: [silent] };
   try {
     const message = readMessage(parseJSON(payload));
     const reading = "method" in message ? readRequest(message) : readResponse(message, asked);
     if (reading.kind === "request") asked.set(JSON.stringify(Object(message).id), reading);
+    const { kind, topics } = reading;
     const framing = frame === "line" ? "line" : direction === "C->S" ? "post" : "";
-    return { ...reading, topics: [...reading.topics, framing] };
+    return { ...reading, topics: [framing, kind, ...topics, `${direction}${topics[0]}`] };
   } catch (error) {
     return { kind: "not MCP", about: "", topics: ["fault"], fault: (error as Error).message };
   }
@@ -7712,8 +7712,8 @@ export function wireLog({ columns = 100, color = false }: WireLogOptions = {}):
   return (entry) => {
     const { seq, direction, head = [] } = entry;
     const reading = readEntry(entry, asked);
-    const { topics, fault, name = "" } = reading;
-    const shown = fault === undefined ? foldMeta(entry.text, seq, known) : entry.text;
+    const { topics, fault, name = "", meta } = reading;
+    const shown = foldMeta(entry.text, meta, seq, known);
     const fresh = topics.filter((topic) => Object.hasOwn(EXPLANATIONS, topic) && !said.has(topic));
     for (const topic of fresh) said.add(topic);
     const notes = fresh.map((topic) =>
@@ -7776,12 +7776,12 @@ function watchEvents(tap: WireTap): (chunk: string) => void {
 /** A fetch that tells a tap of its requests and of what comes back. */
 export const watchFetch = (tap: WireTap, inner: typeof fetch): typeof fetch =>
   async (input, init = {}) => {
-    const text = typeof init.body === "string" ? init.body : "";
-    tap({ direction: "C->S", frame: "body", text,
+    const asked = { direction: "C->S", frame: "body" } as const;
+    tap({ ...asked, text: typeof init.body === "string" ? init.body : "",
       head: headOf(`${init.method ?? "GET"} ${bareUrl(`${input}`)}`, new Headers(init.headers)) });
     let over = false;
     init.signal?.addEventListener("abort", () =>
-      over || tap({ direction: "C->S", frame: "body", text: "", what: "closes" }));
+      over || tap({ ...asked, text: "", what: "closes" }));
     const response = await inner(input, init);
     const { status, statusText, headers, url } = response;
     const reply = { direction: "S->C", frame: "body", head: headOf(`${status}`, headers) } as const;
@@ -7790,17 +7790,17 @@ export const watchFetch = (tap: WireTap, inner: typeof fetch): typeof fetch =>
     let whole = "";
     const see = streams ? watchEvents(tap) : (chunk: string) => void (whole += chunk);
     const decoder = new TextDecoder();
+    const flush = () => {
+      over = true;
+      if (!streams) tap({ ...reply, text: whole });
+    };
     const body = response.body?.pipeThrough(new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
         see(decoder.decode(chunk, { stream: true }));
         controller.enqueue(chunk);
       },
-      flush() {
-        over = true;
-        if (!streams) tap({ ...reply, text: whole });
-      },
-    }));
-    if (body === undefined) tap({ ...reply, text: "" });
+      flush }));
+    if (body === undefined) flush();
     const watched = new Response(body ?? null, { status, statusText, headers });
     return Object.defineProperty(watched, "url", { value: url }); // the constructor takes none
   };
@@ -7872,14 +7872,10 @@ export interface IO {
   columns: { stdout: number | undefined; stderr: number | undefined }; // where it is a terminal
   env: ColorWish;
   pipe(): Pipe; // stdin and stdout
-  /** Calls on Ctrl-C and when asked to end. */
   onSignal(listener: (name: "SIGINT" | "SIGTERM" | "SIGHUP") => void): void;
-  /** The command that runs this file again. */
-  self(): Promise<readonly string[]>;
-  /** The file: URL of a path. */
-  locate(path: string): Promise<string>;
-  /** Loads a module by its URL. */
-  load(url: string): Promise<Record<string, unknown>>;
+  self(): Promise<readonly string[]>; // the command that runs this file again
+  locate(path: string): Promise<string>; // gives the file: URL of a path
+  load(url: string): Promise<Record<string, unknown>>; // gives a module
   /** Asks whoever sits at the terminal, if there is one; undefined at the end of input. */
   ask?: ((question: string) => Promise<string | undefined>) | undefined;
 }
@@ -7889,21 +7885,23 @@ mcp-raw.ts serve --http 3100                     a server to try things on
 mcp-raw.ts call http://127.0.0.1:3100/mcp        what does that server offer?
 mcp-raw.ts call add a=2 b=40 -- node server.mjs  call a tool of a server on stdio
 
-demo   [--http]
-serve  --stdio | --http [PORT] [--host H] [--allow-origin URL ...] [--module FILE] [--wire]
+demo   [--http] [--era modern|legacy]            without --era a taste of both
+serve  --stdio | --http [PORT] [--host H] [--allow-origin URL ...] [--module FILE | --page N]
 call   [TOOL [key=value ...] | --method M [--params JSON] | --line TEXT | --listen]
        URL | -- COMMAND ...
 
   -H 'Name: value'  a header, repeatable      -e KEY=VALUE  a variable of the command
   --timeout MS      how long to wait          --cwd DIR     where the command runs
-  --json            the whole result          --wire        every byte, explained, on stderr
+  --era ERA         speak modern or legacy MCP; auto finds out what the server speaks
+  --json            the whole result          --wire        every byte, on stderr (serve too)
   -q, --quiet       only results and errors   -h, -V        this text, the version
-  --answer KEY=VALUE  fill in a field when the server asks, repeatable; --decline: answer no
+  --answer KEY=VALUE  fill in a field of a form when the server asks, repeatable
+  --decline         say no to whatever it asks; without a terminal that is done in any case
   --root DIR        a folder to tell the server of, repeatable
   --line TEXT       send TEXT as it is, right or wrong, and print what comes back
   --listen          print changes until Ctrl-C; --params '{"notifications":{..}}' says of what
   --module FILE     serve the default export of FILE, or its app or server; else the demo
-  --page N          serve lists in pages of N entries
+  --page N          serve the demo's lists in pages of N entries
 
 Results go to stdout, all else to stderr. Exit codes: 0 fine, 1 usage, 3 authorization,
 4 unreachable, timed out or died, 5 tool error or not found, 6 a rule broken.
@@ -7913,7 +7911,7 @@ Results go to stdout, all else to stderr. Exit codes: 0 fine, 1 usage, 3 authori
 const FLAGS: Readonly<Record<string, string>> = {
   demo: "http era=",
   serve: "stdio http? host= allow-origin=* module= page= wire",
-  call: "method= params= line= listen header=* env=* cwd= timeout= json quiet wire " +
+  call: "method= params= line= listen header=* env=* cwd= timeout= json quiet wire era= " +
     "answer=* decline root=*",
 };
 const SHORT: Readonly<Record<string, string>> =
@@ -7923,7 +7921,8 @@ const usage = (why: string): TransportError => new TransportError("usage", why);
 /** A command line, taken apart. */
 export interface Arguments {
   command: string;
-  /** The value of a flag, "" where it takes none; undefined when it is not there. */
+  has(flag: string): boolean;
+  /** The value of a flag, "" where it takes none. */
   flag(name: string): string | undefined;
   all(name: string): readonly string[];
   words: readonly string[];
@@ -7939,26 +7938,26 @@ export function parseArguments([command = "", ...rest]: readonly string[]): Argu
   const queue = dashes === -1 ? rest : rest.slice(0, dashes);
   const found = new Map<string, string[]>();
   const words: string[] = [];
-  const valueOf = (typed: string, kind: string, joined: string | undefined): string => {
-    if (kind === "" && joined !== undefined) throw usage(`${typed} takes no value`);
-    if (joined !== undefined || kind === "") return joined ?? "";
-    if (kind === "?") return /^\d+$/.test(queue[0] ?? "") ? queue.shift() ?? "" : "";
-    if (queue[0] === undefined || /^--\w/.test(queue[0])) throw usage(`${typed} wants a value`);
-    return queue.shift() ?? "";
-  };
   for (let word = queue.shift(); word !== undefined; word = queue.shift()) {
     const [typed = "", joined] = word.startsWith("--") ? word.split(/=(.*)/s) : [word];
     const name = SHORT[typed] ?? typed;
     const kind = kinds.get(name);
-    if (!/^-./.test(word)) words.push(word);
-    else if (kind === undefined) throw usage(`${command} has no flag ${typed}`);
-    else if (found.has(name) && kind !== "=*") throw usage(`${typed} is given twice`);
-    else found.set(name, [...found.get(name) ?? [], valueOf(typed, kind, joined)]);
+    if (!/^-./.test(word)) {
+      words.push(word);
+      continue;
+    }
+    if (kind === undefined) throw usage(`${command} has no flag ${typed}`);
+    if (found.has(name) && kind !== "=*") throw usage(`${typed} is given twice`);
+    if (kind === "" && joined !== undefined) throw usage(`${typed} takes no value`);
+    const next = kind === "" ? /^\b$/ : kind === "?" ? /^\d+$/ : /^(?!--\w)/;
+    const value = joined ?? (next.test(queue[0] ?? "--none") ? queue.shift() : undefined);
+    if (value === undefined && kind.startsWith("=")) throw usage(`${typed} wants a value`);
+    found.set(name, [...found.get(name) ?? [], value ?? ""]);
   }
   const target = dashes === -1 ? [] : rest.slice(dashes + 1);
   const stray = command === "call" ? undefined : [...words, ...target][0];
   if (stray !== undefined) throw usage(`${command} does not take ${JSON.stringify(stray)}`);
-  return { command, words, target,
+  return { command, words, target, has: (name) => found.has(name),
     flag: (name) => found.get(name)?.[0], all: (name) => found.get(name) ?? [] };
 }
 const LONGEST = 2 ** 31 - 1; // milliseconds that setTimeout can wait
@@ -7977,11 +7976,16 @@ export function headerOf(given: string): [name: string, value: string] {
   if (name !== undefined && value !== undefined) return [name, value.trim()];
   throw usage(`-H wants 'Name: value', not ${JSON.stringify(masked(given))}`);
 }
-/** "KEY=VALUE" -> ["KEY", "VALUE"], cut at the first equals sign. */
-function pairOf(what: string, given: string): [key: string, value: string] {
-  const at = given.indexOf("=");
-  if (at < 1) throw usage(`${what} is KEY=VALUE, not ${JSON.stringify(given)}`);
-  return [given.slice(0, at), given.slice(at + 1)];
+/** ["a=1", "b=="] -> a: "1", b: "=", each cut at its first equals sign. */
+function pairsOf(what: string, given: readonly string[]): Map<string, string> {
+  const pairs = new Map<string, string>();
+  for (const pair of given) {
+    const [key = "", value] = pair.split(/=(.*)/s);
+    if (value === undefined || key === "") throw usage(`${what} is KEY=VALUE, not "${pair}"`);
+    if (pairs.has(key)) throw usage(`${what} is given twice: ${key}`);
+    pairs.set(key, value);
+  }
+  return pairs;
 }
 /** The JSON value of a text that was typed; undefined when it is none. */
 function typedJSON(text: string): unknown {
@@ -7999,8 +8003,9 @@ const ADVICE: Readonly<Record<string, string>> = {
   unreachable: "Is the server running there?", closed: "Run the server by itself to see why." };
 /** The exit code and the sentence for what went wrong. */
 export function failureOf(error: unknown): { code: number; sentence: string } {
+  const kind = /^Cannot run /.test(String(Object(error).message)) ? "command" : Object(error).code;
   const [code, message, advice = ""] = error instanceof TransportError
-    ? [EXITS[error.code] ?? 4, error.message, ADVICE[error.code]]
+    ? [EXITS[error.code] ?? 4, error.message, ADVICE[kind]]
     : error instanceof ProtocolError ? [5, `The server refused: ${error.message} (${error.code})`]
     : [1, `Unexpected: ${error instanceof Error ? error.message : error}`];
   const more = message.includes("--allow-") ? "" : advice; // Deno says itself what it wants
@@ -8018,18 +8023,14 @@ export function failureOf(error: unknown): { code: number; sentence: string } {
 //
 //   call book_table --answer name=Ada -- node server.mjs
 
-/** What a command runs in; onEnd takes what has to be done at the end in any case. */
+/** What a command runs in. */
 export interface Stage {
-  args: Arguments;
-  io: IO;
-  /** Aborts at Ctrl-C. */
-  signal: AbortSignal;
-  onEnd(end: () => unknown): void;
+  args: Arguments; io: IO; tap: WireTap | undefined;
+  signal: AbortSignal; // aborts at Ctrl-C
+  onEnd(end: () => unknown): void; // takes what has to be done in any case
+  warn(sentence: string): void; // unless it has to be quiet
 }
 const say = ({ stderr }: IO, sentence: string) => stderr(`mcp-raw: ${printable(sentence)}\n`);
-const warner = ({ args, io }: Stage) => (sentence: string): void => {
-  if (args.flag("--quiet") === undefined) say(io, sentence);
-};
 const URL_WORD = /^https?:\/\//i;
 function targetOf({ words, target }: Arguments): string | readonly string[] {
   const urls = words.filter((word) => URL_WORD.test(word));
@@ -8053,48 +8054,53 @@ export function readWord(word: string, schema: unknown): unknown {
   if (value !== undefined && fits) return value;
   return types.length === 0 || types.includes("string") ? word : undefined;
 }
-/** The key=value words as an object of a schema has them. */
+/** The key=value words as the arguments of a tool. */
 function readWords(words: readonly string[], schema: unknown, warn: (sentence: string) => void) {
   const fields = new Map(Object.entries(Object(Object(schema).properties)));
-  const given = new Map<string, unknown>();
-  for (const [key, word] of words.map((pair) => pairOf("An argument", pair))) {
-    if (given.has(key)) throw usage(`The argument ${key} is given twice`);
+  const given = [...pairsOf("An argument", words)].map(([key, word]) => {
     const field = fields.get(key);
     const value = field === undefined ? undefined : readWord(word, field);
     const why = field === undefined ? "not in the schema" : `no ${typesOf(field).join("|")}`;
-    given.set(key, value ?? word);
     if (schema !== undefined && value === undefined) {
       warn(`${key}=${word} is ${why}; sent as typed.`);
     }
-  }
+    return [key, value === undefined ? word : value];
+  });
   return Object.fromEntries(given);
+}
+/** What was typed into a field of a form, and what is wrong with it. */
+function readField(typed: string, field: PrimitiveSchemaDefinition) {
+  const value = field.type === "array" && !typed.startsWith("[") ? typed.split(/\s*,\s*/)
+    : readWord(typed, field) ?? typed;
+  return [value, compile(field)(value)?.[0]?.message] as const;
 }
 
 type Put = NonNullable<IO["ask"]>;
-type Content = NonNullable<ElicitResult["content"]>;
-/** Goes through the fields of a form at the terminal; undefined when the user turns away. */
-async function fillForm({ requestedSchema }: ElicitRequestFormParams, io: IO, ask: Put) {
+type Given = ReadonlyMap<string, unknown>;
+const contentOf = (given: Given) => // of values that were checked one by one
+  Object.fromEntries(given) as NonNullable<ElicitResult["content"]>;
+/** Asks for the fields of a form that are not given; undefined when the user turns away. */
+async function fillForm({ requestedSchema }: ElicitRequestFormParams, given: Given,
+  { stderr }: IO, ask: Put) {
   const { properties, required = [] } = requestedSchema;
-  const content = new Map<string, unknown>();
-  for (const [key, field] of Object.entries(properties)) {
-    const check = compile(field);
-    for (let open = true; open;) {
+  const filled = new Map(given);
+  for (const [key, field] of Object.entries(properties).filter(([key]) => !given.has(key))) {
+    let [value, fault]: readonly [unknown?, string?] = [];
+    do {
       const typed = await ask(printable(`  ${key} ${JSON.stringify(field)}: `));
       if (typed === undefined) return undefined;
-      const value = typed === "" ? field.default
-        : field.type === "array" && !typed.startsWith("[") ? typed.split(/\s*,\s*/)
-        : readWord(typed, field) ?? typed;
-      const [issue] = value === undefined ? [] : check(value) ?? [];
-      open = issue !== undefined || value === undefined && required.includes(key);
-      if (open) io.stderr(`    ${printable(issue?.message ?? "this is needed")}\n`);
-      else if (value !== undefined) content.set(key, value);
-    }
+      [value, fault] = typed === "" ? [field.default] : readField(typed, field);
+      if (value === undefined && required.includes(key)) fault = "this is needed";
+      if (fault !== undefined) stderr(`    ${printable(fault)}\n`);
+    } while (fault !== undefined);
+    if (value !== undefined) filled.set(key, value);
   }
-  return Object.fromEntries(content) as Content; // checked one by one
+  return contentOf(filled);
 }
-async function putForm(params: ElicitRequestFormParams, io: IO, ask: Put): Promise<ElicitResult> {
-  for (;;) {
-    const content = await fillForm(params, io, ask);
+async function putForm(params: ElicitRequestFormParams, given: Given, io: IO, ask: Put):
+  Promise<ElicitResult> {
+  for (let known = given; ; known = new Map()) { // a change starts anew
+    const content = await fillForm(params, known, io, ask);
     const sure = content &&
       await ask(printable(`  Send ${JSON.stringify(content)}? y, n(o), c(hange): `));
     if (content === undefined || sure === undefined) return { action: "cancel" };
@@ -8124,10 +8130,10 @@ async function putSample({ messages, systemPrompt }: CreateMessageRequestParams,
 export function answersOf(stage: Stage): Answers {
   const { args, io } = stage;
   const roots = args.all("--root");
-  const typed = args.all("--answer").map((pair) => ({ pair, key: pairOf("--answer", pair)[0] }));
-  const declines = args.flag("--decline") !== undefined;
+  const typed = pairsOf("--answer", args.all("--answer"));
+  const declines = args.has("--decline");
   const ask = declines ? undefined : io.ask;
-  if (declines && typed.length > 0) throw usage("Choose one: --answer or --decline");
+  if (declines && typed.size > 0) throw usage("Choose one: --answer or --decline");
   let last: Promise<unknown> = Promise.resolve();
   /** Asks one thing after the other, saying who asks. */
   const inTurn = <T>(lines: string[], work: () => Awaitable<T>): Promise<T> => {
@@ -8145,13 +8151,19 @@ export function answersOf(stage: Stage): Answers {
   };
   return {
     form(params) {
-      const { message, requestedSchema: { properties, required = [], ...schema } } = params;
-      const own = typed.filter(({ key }) => Object.hasOwn(properties, key)).map(({ pair }) => pair);
-      const content = readWords(own, { ...schema, properties }, warner(stage)) as Content;
+      const { message, requestedSchema: { properties, required = [] } } = params;
+      const own = Object.entries(properties).filter(([key]) => typed.has(key));
+      const given = new Map(own.map(([key, field]) => {
+        const [value, fault] = readField(typed.get(key) ?? "", field);
+        if (fault !== undefined) throw usage(`--answer ${key} does not fit: ${fault}`);
+        return [key, value];
+      }));
       const lacking = required.find((key) =>
-        !Object.hasOwn(content, key) && properties[key]?.default === undefined);
-      if (own.length > 0 && lacking === undefined) return { action: "accept", content };
-      return inTurn([`asks: ${message}`], () => ask !== undefined ? putForm(params, io, ask)
+        !given.has(key) && properties[key]?.default === undefined);
+      if (own.length > 0 && lacking === undefined) {
+        return { action: "accept", content: contentOf(given) };
+      }
+      return inTurn([`asks: ${message}`], () => ask !== undefined ? putForm(params, given, io, ask)
         : decline(`--answer ${lacking ?? "KEY"}=... fills in the form`));
     },
     url: ({ message, url }) =>
@@ -8185,8 +8197,6 @@ function looksOf({ env, columns }: IO, stream: "stdout" | "stderr"): WireLogOpti
   const width = columns[stream];
   return { color: wantsColor(env, width !== undefined), columns: width ?? 100 };
 }
-const tapOf = ({ args, io }: Stage): WireTap | undefined =>
-  args.flag("--wire") === undefined ? undefined : wireTap(io.stderr, looksOf(io, "stderr"));
 
 /** A fetch that names what a status means, before anybody looks for an answer. */
 const checkedFetch = (inner: typeof fetch): typeof fetch => async (input, init) => {
@@ -8200,9 +8210,9 @@ const checkedFetch = (inner: typeof fetch): typeof fetch => async (input, init) 
   const code = status < 400 ? "http" : "authorization";
   throw new TransportError(code, `HTTP ${status} from ${input}: ${why}`);
 };
-const fetchOf = (tap: WireTap | undefined) => tap === undefined ? fetch : watchFetch(tap, fetch);
+const fetchOf = ({ tap }: Stage) => tap === undefined ? fetch : watchFetch(tap, fetch);
 function headersOf({ args }: Stage): Record<string, string> {
-  const wrong = ["--env", "--cwd"].find((name) => args.flag(name) !== undefined);
+  const wrong = ["--env", "--cwd"].find(args.has);
   if (wrong !== undefined) throw usage(`${wrong} is for commands, a URL takes -H`);
   return Object.fromEntries(args.all("--header").map(headerOf));
 }
@@ -8210,42 +8220,54 @@ function headersOf({ args }: Stage): Record<string, string> {
 /** Starts the command of `call`. */
 async function startCommand(command: readonly string[], stage: Stage,
   options: ConnectLinesOptions): Promise<Connection> {
-  const { args, io, onEnd } = stage;
-  const [cwd, tap] = [args.flag("--cwd"), tapOf(stage)];
-  if (args.flag("--header") !== undefined) throw usage("-H is for URLs, a command takes -e");
+  const { args, io, onEnd, tap } = stage;
+  const cwd = args.flag("--cwd");
+  if (args.has("--header")) throw usage("-H is for URLs, a command takes -e");
   const see = tap && watchLine(tap);
   const connection = await spawnServer(command, { ...options, ...(cwd !== undefined && { cwd }),
-    env: Object.fromEntries(args.all("--env").map((pair) => pairOf("-e", pair))),
-    onStderr: (said) => args.flag("--quiet") === undefined && io.stderr(said),
+    env: Object.fromEntries(pairsOf("-e", args.all("--env"))),
+    onStderr: (said) => args.has("--quiet") || io.stderr(said),
     onLine(direction, line) {
       see?.(direction, line);
       options.onLine?.(direction, line);
     },
-  }).catch((error: unknown) => {
-    throw error instanceof TransportError ? new TransportError("command", error.message) : error;
   });
   onEnd(connection.close);
   return connection;
 }
-/** Connects to the server that the arguments name. */
-async function reach(stage: Stage): Promise<{ client: AnyClient; noisy: boolean }> {
-  const target = targetOf(stage.args);
-  const timeoutMs = numberOf(stage.args, "--timeout");
-  const warn = warner(stage);
-  const reached = { noisy: false };
+const eraOf = ({ flag }: Arguments): Era | undefined => {
+  const era = flag("--era");
+  if (era === undefined || era === "modern" || era === "legacy" || era === "auto") return era;
+  throw usage(`--era is auto, modern or legacy, not ${JSON.stringify(era)}`);
+};
+/** Connects to the server that the arguments name; `blame` adds to an error what was seen. */
+async function reach(stage: Stage) {
+  const { args, warn } = stage;
+  const target = targetOf(args);
+  const timeoutMs = numberOf(args, "--timeout");
+  const answers = answersOf(stage);
+  const options = { info: SELF, warn, ...(timeoutMs !== undefined && { timeoutMs }),
+    ...answering(answers, { compile, warn }) };
+  const both = { answers, compile, warn, era: eraOf(args) ?? "auto" };
+  let noise = "";
   let broken = false; // what follows a framing fault is not worth a word
-  const { exchange } = typeof target === "string"
-    ? { exchange: connectHttp(target,
-      { fetch: checkedFetch(fetchOf(tapOf(stage))), headers: headersOf(stage), warn }) }
-    : await startCommand(target, stage, { warn(fault) {
+  const start = (era: Era) => startCommand(target as readonly string[], stage, {
+    connect: (send, more = {}) => connectEither(send, { ...both, ...more, era }),
+    warn(fault) {
       broken ||= fault.code === "framing";
       if (broken || fault.code !== "noise") return; // the call fails, and says why
-      reached.noisy = true;
+      noise = " Lines on stdout that are no messages may be why: logs belong on stderr";
       warn(fault.message);
     } });
-  const options = { info: SELF, warn, ...(timeoutMs !== undefined && { timeoutMs }),
-    ...answering(answersOf(stage), { compile, warn }) };
-  return Object.assign(reached, { client: connect(exchange, options) as AnyClient });
+  const { exchange, close } = typeof target !== "string" ? await startEither(start, both.era)
+    : connectHttpEither(target, { ...both, fetch: checkedFetch(fetchOf(stage)),
+      headers: headersOf(stage) });
+  stage.onEnd(close);
+  const blame = (error: unknown) => {
+    if (!(error instanceof TransportError) || error.code === "framing" || noise === "") throw error;
+    throw new TransportError(error.code, error.message.replace(/\.?$/, ".") + noise);
+  };
+  return { client: connect(exchange, options) as AnyClient, blame };
 }
 
 /** A content block for people: text as it is, all else as a line about it. */
@@ -8265,7 +8287,7 @@ const jsonText = (value: unknown, { columns }: IO): string =>
   `${JSON.stringify(value, null, columns.stdout === undefined ? undefined : 2)}\n`;
 /** How a call is made that somebody watches: its progress and its log are told. */
 function watched(params: Params, { args, io, signal }: Stage): [params: Params, how: CallOptions] {
-  if (args.flag("--quiet") !== undefined) return [params, { signal }];
+  if (args.has("--quiet")) return [params, { signal }];
   const onProgress: CallOptions["onProgress"] = ({ progress, total, message = "" }) =>
     say(io, `${progress}${total === undefined ? "" : ` of ${total}`}  ${message}`.trimEnd());
   const onNotification: CallOptions["onNotification"] = ({ method, params = {} }) => {
@@ -8281,7 +8303,7 @@ async function callTool([name = "", ...words]: string[], client: AnyClient, stag
   const listed = await client.list("tools/list", "tools");
   const found = listed.find((tool) => tool.name === name);
   const schema = found && (found.inputSchema ?? {});
-  const [given, how] = watched({ name, arguments: readWords(words, schema, warner(stage)) }, stage);
+  const [given, how] = watched({ name, arguments: readWords(words, schema, stage.warn) }, stage);
   const result = await client.call("tools/call", given, how).catch((error: unknown) => {
     if (!(error instanceof ProtocolError) || found !== undefined) throw error;
     const names = listed.map((tool) => tool.name).join(", ");
@@ -8289,7 +8311,7 @@ async function callTool([name = "", ...words]: string[], client: AnyClient, stag
   });
   const content: readonly unknown[] = Array.isArray(result.content) ? result.content : [];
   const lines = content.map((block) => blockText(block, io).replace(/\n?$/, "\n"));
-  io.stdout(args.flag("--json") === undefined ? lines.join("") : jsonText(result, io));
+  io.stdout(args.has("--json") ? jsonText(result, io) : lines.join(""));
   if (result.isError !== true) return 0;
   say(io, `The tool "${name}" failed (isError); what it says about it is the result.`);
   return 5;
@@ -8305,29 +8327,24 @@ async function callTool([name = "", ...words]: string[], client: AnyClient, stag
 //   call http://127.0.0.1:3100/mcp  ->  mcp-raw 0.1.0 .. add(a: number, b: ..)
 
 /** "add(a: number, b?: number)" for a tool; an address for a resource. */
-function signatureOf({ name, uri, uriTemplate, ...entry }: Entry): string {
-  const address = uri ?? uriTemplate;
-  if (address !== undefined) return String(address);
-  const schema = isObject(entry.inputSchema) ? entry.inputSchema : {};
-  const required = Array.isArray(schema.required) ? schema.required : [];
-  const typed = Object.entries(isObject(schema.properties) ? schema.properties : {})
-    .map(([key, property]) => `${key}${required.includes(key) ? "" : "?"}: ` +
-      `${typesOf(property).join(" | ") || "any value"}`);
-  const named = [entry.arguments].flat().filter(isObject) // of a prompt
+function signatureOf({ name, uri, uriTemplate = uri, inputSchema, arguments: given }: Entry) {
+  if (uriTemplate !== undefined) return String(uriTemplate);
+  const { properties, required } = Object(inputSchema);
+  const typed = Object.entries(Object(properties)).map(([key, property]) =>
+    `${key}${[required].flat().includes(key) ? "" : "?"}: ` +
+    `${typesOf(property).join(" | ") || "any value"}`);
+  const named = [given].flat().filter(isObject) // of a prompt
     .map((argument) => `${argument.name}${argument.required === true ? "" : "?"}`);
   return `${name}(${[...typed, ...named].join(", ")})`;
 }
 function listing(key: string, entries: Entry[]): string {
   const names = entries.map(signatureOf);
-  const column = Math.min(48, Math.max(0, ...names.map(columnsOf)) + 2);
-  const lines = entries.map(({ description, title }, at) => {
-    const name = names[at] ?? "";
-    const [first = ""] = String(description ?? title ?? "").split("\n");
-    const gap = " ".repeat(Math.max(2, column - columnsOf(name)));
-    return printable(`  ${name}${gap}${first}`).trimEnd();
-  });
-  return `${[`${key} (${entries.length})`, ...lines].join("\n")}\n`;
+  const column = Math.min(46, Math.max(0, ...names.map((name) => name.length)));
+  const lines = entries.map(({ description, title }, at) =>
+    `  ${names[at]?.padEnd(column)}  ${String(description ?? title ?? "").split("\n")[0]}`);
+  return [`${key} (${entries.length})`, ...lines].map(lineOf).join("");
 }
+const lineOf = (text: string) => `${printable(text).trimEnd()}\n`;
 const LISTS: readonly [name: string, method: string, key: string][] = [
   ["tools", "tools/list", "tools"], ["resources", "resources/list", "resources"],
   ["resources", "resources/templates/list", "resourceTemplates"],
@@ -8340,15 +8357,14 @@ async function walk(client: AnyClient, { io, args }: Stage): Promise<number> {
     throw new ProtocolError(error.code, `${error.message}. It speaks ${supported ??
       `earlier revisions of MCP, it seems, and this client ${MODERN_VERSIONS}`}`);
   });
-  const { supportedVersions = [], instructions, _meta = {} } = about;
-  const capabilities = isObject(about.capabilities) ? about.capabilities : {};
+  const { supportedVersions, capabilities, instructions, _meta = {} } = about;
   const found: Record<string, Entry[]> = {};
   let exit = 0;
   const blame = (code: number, sentence: string) => {
     exit = Math.max(exit, code);
     say(io, sentence);
   };
-  for (const [capability, method, key] of LISTS.filter(([name]) => name in capabilities)) {
+  for (const [capability, method, key] of LISTS.filter(([name]) => name in Object(capabilities))) {
     try {
       found[key] = await client.list(method, key);
     } catch (error) {
@@ -8361,13 +8377,12 @@ async function walk(client: AnyClient, { io, args }: Stage): Promise<number> {
   }
   const info = _meta["io.modelcontextprotocol/serverInfo"];
   const lines = [`${info?.name ?? "A server without a name"} ${info?.version ?? ""}`,
-    `  speaks        ${supportedVersions.join(", ")}`,
-    `  offers        ${Object.keys(capabilities).join(", ") || "nothing"}`,
+    `  speaks        ${[supportedVersions].flat().join(", ")}`,
+    `  offers        ${Object.keys(Object(capabilities)).join(", ") || "nothing"}`,
     ...(instructions === undefined ? [] : [`  instructions  ${instructions}`])];
   const lists = Object.entries(found).map(([key, entries]) => listing(key, entries));
-  io.stdout(args.flag("--json") === undefined
-    ? [...lines.map((line) => `${printable(line).trimEnd()}\n`), ...lists].join("")
-    : jsonText({ version: client.version(), ...about, ...found }, io));
+  io.stdout(args.has("--json") ? jsonText({ version: client.version(), ...about, ...found }, io)
+    : [...lines.map(lineOf), ...lists].join(""));
   return exit;
 }
 function paramsOf({ flag }: Arguments): Params {
@@ -8376,8 +8391,7 @@ function paramsOf({ flag }: Arguments): Params {
   throw usage(`--params wants a JSON object, not ${JSON.stringify(flag("--params"))}`);
 }
 async function listenTo(client: AnyClient, stage: Stage): Promise<number> {
-  const { io, args, signal } = stage;
-  const warn = warner(stage);
+  const { io, args, signal, warn } = stage;
   const { capabilities } = await client.call("server/discover", {});
   const lists = ["tools", "prompts", "resources"].filter((name) =>
     Object(Object(capabilities)[name]).listChanged === true);
@@ -8390,7 +8404,8 @@ async function listenTo(client: AnyClient, stage: Stage): Promise<number> {
   }
   const { acknowledged, closed } = subscribe(client, filter, { signal, warn,
     onChange: (notification) => io.stdout(`${JSON.stringify(notification)}\n`),
-    onLost: (error) => warn(`${failureOf(error).sentence} Listening again soon.`) });
+    onLost: (error) =>
+      warn(`${failureOf(error).sentence} Changes may have been missed; listening again.`) });
   const agreed = await Promise.race([acknowledged, closed]);
   if (agreed) warn(`Listening until Ctrl-C: ${JSON.stringify(agreed)}.`);
   await closed;
@@ -8412,8 +8427,8 @@ async function lineToCommand(line: string, command: readonly string[], stage: St
   const message = typedMessage(line);
   const silent = message !== undefined && !("id" in message); // a notification gets no answer
   let send: SendText = () => {};
-  let settle = (_: string) => {};
-  const outcome = new Promise<string>((resolve) => (settle = resolve));
+  let answered = false;
+  const done = gate();
   const connection = await startCommand(command, stage, {
     connect(raw, options) {
       send = raw;
@@ -8423,16 +8438,15 @@ async function lineToCommand(line: string, command: readonly string[], stage: St
       if (direction === "C->S") return;
       stage.io.stdout(`${text}\n`);
       const answer = typedMessage(text);
-      if (answer === undefined || !("method" in answer)) settle("answered");
+      answered ||= answer === undefined || !("method" in answer);
+      if (answered) done.open();
     },
   });
-  void connection.closed.then(() => settle("closed"));
-  const timer = setTimeout(() => settle("late"), silent ? Math.min(ms, 300) : ms);
   await send(line);
-  const seen = await outcome;
-  clearTimeout(timer);
-  if (seen === "answered" || seen === "late" && silent) return 0;
-  throw seen === "late" ? late(ms) : new TransportError("closed", "The server did not answer");
+  const ended = await endsWithin(silent ? Math.min(ms, 300) : ms,
+    Promise.race([done.wait(), connection.closed]));
+  if (answered || !ended && silent) return 0;
+  throw ended ? new TransportError("closed", "The server did not answer") : late(ms);
 }
 /** Posts a text as it is; prints the body that comes back. */
 async function lineToUrl(line: string, url: string, stage: Stage): Promise<number> {
@@ -8446,8 +8460,8 @@ async function lineToUrl(line: string, url: string, stage: Stage): Promise<numbe
   const signal = AbortSignal.timeout(ms);
   try {
     const init = { method: "POST", body: line, headers, signal, redirect: "manual" } as const;
-    const { status, body } = await fetchOf(tapOf(stage))(url, init);
-    warner(stage)(`HTTP ${status}`);
+    const { status, body } = await fetchOf(stage)(url, init);
+    stage.warn(`HTTP ${status}`);
     const reply = await readText(body, MAX_MESSAGE) ?? "";
     stage.io.stdout(reply === "" ? "" : reply.replace(/\n?$/, "\n"));
     return status === 401 || status === 403 ? 3 : 0;
@@ -8467,20 +8481,15 @@ async function callCommand(stage: Stage): Promise<number> {
   if (line !== undefined && typeof target === "string") return lineToUrl(line, target, stage);
   if (line !== undefined && typeof target !== "string") return lineToCommand(line, target, stage);
   const [params, how] = watched(paramsOf(args), stage);
-  const reached = await reach(stage);
-  const { client } = reached;
-  try {
-    if (words.length > 0) return await callTool(words, client, stage);
-    if (listens !== undefined) return await listenTo(client, stage);
-    if (method === undefined) return await walk(client, stage);
-    io.stdout(jsonText(await client.call(method, params, how), io));
-    return 0;
-  } catch (error) {
-    const explained = !(error instanceof TransportError) || error.code === "framing";
-    if (explained || !reached.noisy) throw error;
-    throw new TransportError(error.code, `${error.message.replace(/\.?$/, ".")} Lines on stdout ` +
-      "that are no messages may be why: logs belong on stderr");
-  }
+  const { client, blame } = await reach(stage);
+  const work = words.length > 0 ? callTool(words, client, stage)
+    : listens !== undefined ? listenTo(client, stage)
+    : method === undefined ? walk(client, stage)
+    : client.call(method, params, how).then((result) => {
+      io.stdout(jsonText(result, io));
+      return 0;
+    });
+  return work.catch(blame);
 }
 // #endregion
 
@@ -8547,55 +8556,75 @@ const ACTS: readonly (readonly [title: string, ...plays: Play[]])[] = [
   ["A header that lies about the body", ({ lie }) => lie?.().catch(() => {})],
   ["The client wants to hear of changes, and makes one", listens],
 ];
+const OLDER_ACTS: typeof ACTS = [
+  ["The client shakes hands", asks("server/discover")], // which it cannot send before
+  ["A call that works", calls("add", { a: 2, b: 3 })],
+  ["A tool that has to ask the user", calls("book_table")],
+  ["The client wants to hear of changes, and makes one", listens],
+];
 
 /** The user of the demo, who fills in what has no default. */
-const USER = answering({ form: () => ({ action: "accept", content: { name: "Ada" } }) });
-const meet = (exchange: Exchange) => connect(exchange, { ...USER, info: SELF }) as AnyClient;
-type MakeScene = (tap: WireTap, hear: (said: string) => void, stage: Stage) =>
+const answers: Answers = { form: () => ({ action: "accept", content: { name: "Ada" } }) };
+const meet = (exchange: Exchange) =>
+  connect(exchange, { ...answering(answers), info: SELF }) as AnyClient;
+type MakeScene = (tap: WireTap, hear: (said: string) => void, stage: Stage, era: Era) =>
   Promise<Omit<Scene, "noted">>;
-const pipeScene: MakeScene = async (tap, hear, { io, onEnd }) => {
+const pipeScene: MakeScene = async (tap, hear, { io, onEnd }, era) => {
   const connection = await spawnServer([...await io.self(), "serve", "--stdio", "--page", "1"],
-    { onStderr: hear, onLine: watchLine(tap) });
+    { onStderr: hear, onLine: watchLine(tap),
+      connect: (send, more = {}) => connectEither(send, { ...more, answers, era }) });
   onEnd(connection.close);
   return { client: meet(connection.exchange), async end() {
     await connection.close();
     return "The client has closed the server's stdin, and the server has ended.";
   } };
 };
-const httpScene: MakeScene = async (tap, note, { onEnd }) => {
+const httpScene: MakeScene = async (tap, note, { onEnd }, era) => {
   const app = demoServer({ note, list: { pageSize: 1 } });
   const { url, close } = await app.listen(3100).catch(() => app.listen(0));
   onEnd(close);
-  const reach = (headers: Record<string, string>) =>
-    meet(connectHttp(url, { fetch: watchFetch(tap, fetch), headers }));
-  const [client, liar] = [reach({}), reach({ "Mcp-Method": "tools/list" })];
-  return { client, lie: () => liar.call("server/discover", {}), async end() {
-    await close();
-    return "The server has stopped. There was no session, so nothing else had to end.";
-  } };
+  const reach = (headers: Record<string, string>) => connectHttpEither(url,
+    { fetch: watchFetch(tap, fetch), headers, answers, era });
+  const [connection, liar] = [reach({}), meet(reach({ "Mcp-Method": "tools/list" }).exchange)];
+  return { client: meet(connection.exchange), lie: () => liar.call("server/discover", {}),
+    async end() {
+      if (era === "legacy") await connection.close();
+      await close();
+      return era === "legacy" ? "The client has ended the session, and the server has stopped."
+        : "The server has stopped. Over HTTP nothing else has to end.";
+    } };
 };
 
 /** The command `demo`. */
 async function demoCommand(stage: Stage): Promise<number> {
   const { args, io } = stage;
-  const over = args.flag("--http") === undefined ? "stdio" : "HTTP";
-  if ((args.flag("--era") ?? "modern") !== "modern") throw usage("The demo takes --era modern");
+  const http = args.has("--http");
+  const era = eraOf(args);
   const tap = wireTap(io.stdout, looksOf(io, "stdout"));
   let said = "";
   const hear = (sentence: string) => void (said += sentence);
-  io.stdout(`A client talks to a server over ${over}, in MCP ${MODERN_VERSIONS}. Lines after | ` +
-    "joined\nare the exact bytes, but for {..same..}; B counts them. C is the client, S the " +
-    "server.\n");
-  const scene = { noted: () => said !== "",
-    ...await (over === "HTTP" ? httpScene : pipeScene)(tap, hear, stage) };
-  for (const [title, ...plays] of ACTS.filter(([title]) => scene.lie || !/header/.test(title))) {
-    io.stdout(`\n== ${title}\n`);
-    for (const play of plays) await play(scene);
-    if (said !== "") io.stdout(`\n  The server notes: ${printable(said.trim())}\n`);
-    said = "";
-  }
-  io.stdout("\n== The end\n");
-  io.stdout(`\n  ${await scene.end()}\n`);
+  const over = http ? "HTTP" : "stdio: the server's standard input and output";
+  io.stdout(`A client (C), which has a user and a language model, uses a server (S) by MCP, the
+Model Context Protocol, over ${over}.
+Lines after | joined are the exact bytes, counted before B, but for {..same..}: what an earlier
+message had. (spec ...) is a page of ${SPEC}/${MODERN_VERSIONS}\n`);
+  const perform = async (acts: typeof ACTS, era: Era) => {
+    const scene = { noted: () => said !== "",
+      ...await (http ? httpScene : pipeScene)(tap, hear, stage, era) };
+    for (const [title, ...plays] of acts.filter(([title]) => scene.lie || !/header/.test(title))) {
+      io.stdout(`\n== ${title}`); // a request begins on a new line
+      for (const play of plays) await play(scene);
+      if (said !== "") io.stdout(`\n  The server notes: ${printable(said.trim())}\n`);
+      said = "";
+    }
+    io.stdout("\n== The end\n");
+    io.stdout(`\n  ${await scene.end()}\n`);
+  };
+  if (era !== "legacy") await perform(ACTS, "modern");
+  if (era === undefined) io.stdout(`\nThe same server, and a client that speaks ${
+    LEGACY_VERSIONS[0]}: what came before.\n`);
+  if (era === undefined) await perform(OLDER_ACTS.slice(0, 3), "legacy");
+  if (era === "legacy") await perform(OLDER_ACTS, era);
   return 0;
 }
 // #endregion
@@ -8620,7 +8649,7 @@ async function loadServer(file: string, io: IO): Promise<Server> {
   throw usage(`${file} exports no server; write: export default server({ ... })`);
 }
 async function serveCommand(stage: Stage): Promise<number> {
-  const { args, io, signal, onEnd } = stage;
+  const { args, io, signal, onEnd, tap } = stage;
   const [file, http, host = "127.0.0.1"] = ["--module", "--http", "--host"].map(args.flag);
   const pageSize = numberOf(args, "--page");
   if (file !== undefined && pageSize !== undefined) throw usage("--page is for the demo server");
@@ -8632,12 +8661,12 @@ async function serveCommand(stage: Stage): Promise<number> {
   const app = file === undefined ? demoServer({ report, note, list }) : await loadServer(file, io);
   forgiveUnanswered();
   const options = { report, notifications: app.notifications, mirrors: app.mirrors };
-  const tap = tapOf(stage);
   if (http === undefined) {
     const pipe = io.pipe();
-    await serveLines(app.exchange, tap === undefined ? pipe : watchPipe(tap, pipe),
+    const served = serveLines(app.exchange, tap === undefined ? pipe : watchPipe(tap, pipe),
       { ...options, signal, ending: app.changes.close, serve: serveEither });
-    return 0;
+    onEnd(() => endsWithin(1_000, served)); // on a signal too, all that was said is sent
+    return served.then(() => 0);
   }
   const loopbackOnly = /^(?:127\.|localhost$|::1$)/.test(host);
   const allowOrigins = args.all("--allow-origin");
@@ -8684,7 +8713,9 @@ export async function main(argv: readonly string[], io: IO): Promise<number> {
       resolve({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }[name]);
     }));
     const run = COMMANDS[args.command] ?? (() => interrupted);
-    const work = run({ args, io, signal: stopping.signal, onEnd: (end) => ends.push(end) });
+    const work = run({ args, io, signal: stopping.signal, onEnd: (end) => ends.push(end),
+      warn: (sentence) => args.has("--quiet") || say(io, sentence),
+      tap: args.has("--wire") ? wireTap(io.stderr, looksOf(io, "stderr")) : undefined });
     work.catch(() => {}); // after a signal nobody waits for it
     return await Promise.race([work, interrupted]);
   } catch (error) {
@@ -8697,39 +8728,34 @@ export async function main(argv: readonly string[], io: IO): Promise<number> {
 }
 
 interface Stream extends Output {
-  isTTY?: boolean; columns?: number;
-  write(text: string, done?: () => void): boolean;
+  isTTY?: boolean; columns?: number; write(text: string, done?: () => void): boolean;
 }
-interface Input extends Emitter { isTTY?: boolean; pause(): unknown; resume(): unknown }
+interface Input extends Emitter {
+  isTTY?: boolean; once: Emitter["on"]; pause(): unknown; resume(): unknown;
+}
 interface Self extends Emitter {
   argv: string[]; execPath: string; execArgv: string[]; env: ColorWish;
-  stdin: Input; stdout: Stream; stderr: Stream;
-  cwd(): string;
-  exit(code: number): never;
+  stdin: Input; stdout: Stream; stderr: Stream; exit(code: number): never;
 }
 interface NodeUrl { fileURLToPath(url: string): string; pathToFileURL(path: string): URL }
 /** Puts questions to a terminal, which gives its input line by line. */
 function asker(stdin: Input, stderr: Stream): Put {
-  let [over, settle] = [false, (_?: unknown) => {}];
-  stdin.on("data", (line) => settle(line));
-  stdin.on("end", () => {
-    over = true;
-    settle();
-  });
-  return (question) => new Promise((resolve) => {
-    settle = (line) => {
-      stdin.pause();
-      resolve(line === undefined ? undefined : String(line).replace(/\r?\n$/, ""));
-    };
+  const ended = new Promise<undefined>((resolve) => stdin.once("end", () => resolve(undefined)));
+  return async (question) => {
     stderr.write(question);
-    if (over) settle();
-    else stdin.resume();
-  });
+    const line = await Promise.race([ended, new Promise((resolve) => {
+      stdin.once("data", (line) => {
+        stdin.pause(); // at once, or a line typed ahead is lost
+        resolve(line);
+      });
+      stdin.resume();
+    })]);
+    return line === undefined ? undefined : String(line).replace(/\r?\n$/, "");
+  };
 }
 /** The real world of the command line. */
 function processIO(self: Self): IO {
   const { stdin, stdout, stderr } = self;
-  let put: Put | undefined;
   // Deno asks before it shows the environment, but tells this much.
   const deno = runtime<{ noColor: boolean }>("Deno");
   const width = ({ isTTY, columns = 100 }: Stream) => isTTY ? columns : undefined;
@@ -8739,40 +8765,30 @@ function processIO(self: Self): IO {
     columns: { stdout: width(stdout), stderr: width(stderr) },
     env: deno === undefined ? self.env : deno.noColor ? { NO_COLOR: "1" } : {},
     pipe: stdioPipe,
-    onSignal(listener) {
-      for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-        self.on(name, () => listener(name));
-      }
-    },
+    onSignal: (listener) => (["SIGINT", "SIGTERM", "SIGHUP"] as const).forEach((name) =>
+      self.on(name, () => listener(name))),
     async self() {
-      const { fileURLToPath } = await node<NodeUrl>("url");
-      const how = deno === undefined ? self.execArgv : ["run", "--no-prompt", "--no-config"];
-      return [self.execPath, ...how, fileURLToPath(import.meta.url)];
+      const file = (await node<NodeUrl>("url")).fileURLToPath(import.meta.url);
+      return [self.execPath, ...deno === undefined ? self.execArgv
+        : ["run", "--no-prompt", "--no-config", `--allow-read=${file}`], file];
     },
-    async locate(path) {
-      const { pathToFileURL } = await node<NodeUrl>("url");
-      const { resolve } = await node<{ resolve(...paths: string[]): string }>("path");
-      return pathToFileURL(resolve(self.cwd(), path)).href;
-    },
+    locate: async (path) => (await node<NodeUrl>("url")).pathToFileURL(path).href,
     load: (url) => import(url),
-    ask: stdin.isTTY && stderr.isTTY
-      ? (question) => (put ??= asker(stdin, stderr))(question) : undefined,
+    ask: stdin.isTTY && stderr.isTTY ? asker(stdin, stderr) : undefined,
   };
 }
 
-/** Whether this file is the program, and not imported by one. */
-async function isProgram({ argv: [, started] }: Self): Promise<boolean> {
+/** Whether this file is the program, and not a part of one. */
+async function isProgram({ argv: [, started = ""] }: Self): Promise<boolean> {
   // Which of the two there is, and its type, differs from runtime to runtime.
-  const { main: isMain, url } = import.meta as { main?: unknown; url?: string };
+  const { main: isMain, url = "" } = import.meta as { main?: unknown; url?: string };
+  // A bundle that holds this file is a program of its own, of another name; so
+  // a copy under another name has no command line.
+  if (!/^file:.*\/mcp-raw\.[jt]s$/.test(url)) return false;
   if (typeof isMain === "boolean") return isMain;
-  if (started === undefined || !url?.startsWith("file:")) return false;
-  try {
-    const { realpathSync } = await node<{ realpathSync(path: string): string }>("fs");
-    const { fileURLToPath } = await node<NodeUrl>("url");
-    return realpathSync(started) === realpathSync(fileURLToPath(url));
-  } catch {
-    return false;
-  }
+  const { realpath } = await node<{ realpath(path: string): Promise<string> }>("fs/promises");
+  const { fileURLToPath } = await node<NodeUrl>("url");
+  return await realpath(started).catch(() => "") === await realpath(fileURLToPath(url));
 }
 async function start(): Promise<void> {
   const self = runtime<Self>("process");

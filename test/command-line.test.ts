@@ -2,13 +2,20 @@
 // runs in this process in a world made of strings; real children only at the end.
 
 import assert from "node:assert/strict";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import {
   breakText, columnsOf, demoServer, failureOf, foldMeta, headerOf, parseArguments, printable,
   ProtocolError, readWord, server, text, TransportError, wantsColor, watchFetch, watchHandler,
   watchPipe, wireLog, wireTap, type WireEntry,
 } from "../mcp-raw.ts";
-import { program, run, serving, shownBytes, type Outcome, type World } from "./kit-cli.ts";
+import { program, run as runAny, serving, shownBytes, type Outcome, type World,
+} from "./kit-cli.ts";
+
+// The servers of these tests speak the words of today; those of test/era.test.ts do not.
+const run: typeof runAny = (argv, world) => runAny(argv[0] === "call" && !argv.includes("--era")
+  ? ["call", "--era", "modern", ...argv.slice(1)] : argv, world);
 
 const HELP_FIRST = "mcp-raw.ts demo ";
 const usage = (why: string): Outcome => ({ code: 1, stdout: "",
@@ -172,11 +179,15 @@ describe("arguments", () => {
     [["serve", "--http", "70000"], '--http wants a whole number up to 65535, not "70000".'],
     [["serve", "--stdio", "hello"], 'serve does not take "hello".'],
     [["serve", "--stdio", "--module", "x.ts"], "Cannot load x.ts: no such module."],
-    [["demo", "--era", "legacy"], "The demo takes --era modern."],
+    [["demo", "--era", "old"], '--era is auto, modern or legacy, not "old".'],
     [["serve", "--stdio", "--module", "x.ts", "--page", "2"], "--page is for the demo server."],
     [["call", "echo", "--answer", "name", "http://a/"], '--answer is KEY=VALUE, not "name".'],
     [["call", "echo", "--decline", "--answer", "a=b", "http://a/"],
       "Choose one: --answer or --decline."],
+    [["call", "--decline", "--answer", "a=b", "--", "no-such-command"], // which is not started
+      "Choose one: --answer or --decline."],
+    [["call", "echo", "--answer", "a=b", "--answer", "a=c", "http://a/"],
+      "--answer is given twice: a."],
   ];
   for (const [argv, why] of wrong) {
     test(`"${printable(argv.join(" "))}" ends with 1 and a sentence about it`, async () => {
@@ -259,7 +270,7 @@ describe("call", async () => {
       stderr: "mcp-raw: by=3 is not in the schema; sent as typed.\n" });
     assert.deepEqual(await run([...argv, "-q"]), { code: 0, stdout, stderr: "" });
     const twice = await run(["call", "count", "n=1", "n=2", other.url]);
-    assert.deepEqual(twice, usage("The argument n is given twice."));
+    assert.deepEqual(twice, usage("An argument is given twice: n."));
   });
 
   test("lets no server steer the terminal, and changes no byte where there is none", async () => {
@@ -322,8 +333,10 @@ describe("call", async () => {
 });
 
 describe("call and servers that ask", () => {
+  let rounds = 0;
   const asking = server({ name: "asking", version: "1", report: () => {}, tools: [
     { name: "form", async handler(_, { ask }) {
+      rounds++;
       const { action, content } = await ask("f", { method: "elicitation/create", params: {
         message: "Who\x1b[2J?", requestedSchema: { type: "object", required: ["name", "age"],
           properties: { name: { type: "string" }, age: { type: "integer", minimum: 0 },
@@ -360,10 +373,30 @@ describe("call and servers that ask", () => {
       'tags=["a"]', at.asking];
     assert.deepEqual(await run(argv), { code: 0, stderr: "",
       stdout: 'accept {"fine":true,"name":"Ada","age":36,"tags":["a"]}\n' });
-    const wrong = await run(["call", "form", "--answer", "name=Ada", "--answer", "age=x", at.asking]);
-    assert.deepEqual([wrong.code, wrong.stdout], [1, ""]);
-    assert.match(wrong.stderr, /^mcp-raw: age=x is no integer; sent as typed\.\n/);
-    assert.match(wrong.stderr, /\nmcp-raw: The input request "f" of tools\/call: [^\n]*\n$/);
+    const { stdout } = await run(["call", "form", "--answer", "name=true", "--answer", "age=1",
+      "--answer", "tags=a, b", "--answer", "fine=false", at.asking]);
+    assert.equal(stdout, 'accept {"fine":false,"name":"true","age":1,"tags":["a","b"]}\n');
+    assert.deepEqual(await run(["call", "echo", "text=1", "--answer", "name=Ada", at.demo]),
+      { code: 0, stdout: "1\n", stderr: "" }); // nobody asked
+  });
+
+  test("an --answer that does not fit the form is one error of usage, and no answer is sent",
+    async () => {
+    const wrong: [answers: string[], why: string][] = [
+      [["name=Ada", "age=x"], '--answer age does not fit: expected integer, got string "x".'],
+      [["name=Ada", "age=-1"], "--answer age does not fit: expected at least 0, got number -1."],
+      [["age=1.5"], '--answer age does not fit: expected integer, got string "1.5".'],
+      [["name=Ada", "age=1", "fine=yes"],
+        '--answer fine does not fit: expected boolean, got string "yes".'],
+    ];
+    for (const [answers, why] of wrong) {
+      for (const typed of [undefined, ["Ada", "1", "", ""]]) {
+        rounds = 0;
+        const argv = ["call", "form", ...answers.flatMap((one) => ["--answer", one]), at.asking];
+        assert.deepEqual(await run(argv, typed && { typed }), usage(why));
+        assert.equal(rounds, 1);
+      }
+    }
   });
 
   test("without a terminal a form is declined, with the server, the question and the fix named; " +
@@ -401,6 +434,10 @@ describe("call and servers that ask", () => {
       'accept {"fine":false,"name":"Bob","age":1}\n');
     assert.equal(await outcome("Ada"), "cancel undefined\n"); // the input ends
     assert.equal(await outcome(...short), "cancel undefined\n");
+    const argv = ["call", "form", "--answer", "name=Eve", "--answer", "tags=b", at.asking];
+    const rest = await run(argv, { typed: ["7", "", "y"] }); // asks for what has no --answer
+    assert.deepEqual(rest.stderr.match(/^ {2}\w+(?= \{)/gm), ["  age", "  fine", "  Send"]);
+    assert.equal(rest.stdout, 'accept {"fine":true,"name":"Eve","tags":["b"],"age":7}\n');
   });
 
   test("questions that come together are asked one after the other", async () => {
@@ -539,6 +576,59 @@ describe("call and servers that offer more, or less", () => {
   });
 });
 
+test("call --listen listens again when the server has been away, and says that changes may have " +
+  "been missed (spec basic/patterns/subscriptions#cancellation)", async () => {
+  let rounds = 0;
+  const serve = (port: number): Promise<Server> => new Promise((resolve) => {
+    const http = createServer((request, response) => {
+      let body = "";
+      request.setEncoding("utf8").on("data", (part: string) => { body += part; }).on("end", () => {
+        const { id, method } = JSON.parse(body);
+        const _meta = `"_meta":{"io.modelcontextprotocol/subscriptionId":${id}}`;
+        const said = (name: string, more: string) =>
+          `data: {"jsonrpc":"2.0","method":"notifications/${name}","params":{${_meta}${more}}}\n\n`;
+        if (method === "server/discover") {
+          response.setHeader("content-type", "application/json");
+          response.end(`{"jsonrpc":"2.0","id":${id},"result":{"resultType":"complete",` +
+            '"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}');
+          return;
+        }
+        response.setHeader("content-type", "text/event-stream");
+        response.write(said("subscriptions/acknowledged",
+          ',"notifications":{"toolsListChanged":true}') + said("tools/list_changed", ""), () => {
+          if (rounds++ > 0) {
+            response.end(`data: {"jsonrpc":"2.0","id":${id},"result":{"resultType":"complete",` +
+              `${_meta}}}\n\n`);
+            return;
+          }
+          setTimeout(() => { // it crashes, and is there again on the same port
+            http.closeAllConnections();
+            http.close(() => void serve(port).then((again) => (last = again)));
+          }, 50);
+        });
+      });
+    }).listen(port, "127.0.0.1", () => {
+      ({ port } = http.address() as AddressInfo);
+      resolve(http);
+    });
+  });
+  let last = await serve(0);
+  const { port } = last.address() as AddressInfo;
+  const { code, stdout, stderr } = await run(["call", "--listen", `http://127.0.0.1:${port}/mcp`]);
+  last.close();
+  assert.deepEqual([code, rounds], [0, 2]);
+  const ids = stdout.trimEnd().split("\n").map((line) => {
+    const { method, params } = JSON.parse(line);
+    return [method, params._meta["io.modelcontextprotocol/subscriptionId"]];
+  });
+  assert.deepEqual(ids, [["notifications/tools/list_changed", 2],
+    ["notifications/tools/list_changed", 3]]);
+  const lines = stderr.trimEnd().split("\n");
+  assert.equal(lines[0], 'mcp-raw: Listening until Ctrl-C: {"toolsListChanged":true}.');
+  assert.match(lines[1] ?? "", /^mcp-raw: .+ Changes may have been missed; listening again\.$/);
+  assert.deepEqual(lines.slice(2), ["mcp-raw: The server has ended the subscription."]);
+});
+
 describe("call and HTTP statuses", () => {
   const DENIED = '{"jsonrpc":"2.0","error":{"code":-32600,"message":"Origin x is not allowed"}}';
   type Reply = [status: number, body: string, headers?: Record<string, string>];
@@ -668,6 +758,53 @@ describe("serve", () => {
     });
   }
 
+  const LISTEN = '{"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{' +
+    '"notifications":{"resourcesListChanged":true},"_meta":{' +
+    '"io.modelcontextprotocol/protocolVersion":"2026-07-28",' +
+    '"io.modelcontextprotocol/clientCapabilities":{}}}}';
+  const ACKNOWLEDGED = { jsonrpc: "2.0", method: "notifications/subscriptions/acknowledged",
+    params: { _meta: { "io.modelcontextprotocol/subscriptionId": "l" },
+      notifications: { resourcesListChanged: true } } };
+  const ENDED = { jsonrpc: "2.0", id: "l", result: { resultType: "complete", _meta: {
+    "io.modelcontextprotocol/serverInfo": { name: "mcp-raw", version: "0.1.0" },
+    "io.modelcontextprotocol/subscriptionId": "l" } } };
+
+  for (const [signal, code] of [["SIGINT", 130], ["SIGTERM", 143]] as const) {
+    test(`--http ends an open subscription with its result on ${signal} ` +
+      "(spec basic/patterns/subscriptions#graceful-closure)", async () => {
+      let [stop, heard] = [(_: typeof signal) => {}, ""];
+      const listen = async (url: string): Promise<void> => {
+        const headers = { "Content-Type": "application/json", Accept: "text/event-stream, " +
+          "application/json", "MCP-Protocol-Version": "2026-07-28",
+          "Mcp-Method": "subscriptions/listen" };
+        const { body } = await fetch(url, { method: "POST", body: LISTEN, headers });
+        for await (const part of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+          heard += part;
+          if (/acknowledged.*\n\n/.test(heard)) stop(signal);
+        }
+      };
+      let listening: Promise<void> | undefined;
+      const outcome = await run(["serve", "--http", "0"], {
+        stderr: (line) => { listening ??= listen(/http:\S+/.exec(line)?.[0] ?? line); },
+        onSignal: (listener) => { stop = listener; } });
+      await listening; // the stream ends, and is not cut
+      assert.equal(outcome.code, code);
+      const messages = [...heard.matchAll(/^data: (.+)$/gm)].map(([, data = ""]) => JSON.parse(data));
+      assert.deepEqual(messages, [ACKNOWLEDGED, ENDED]);
+    });
+  }
+
+  test("--stdio on SIGTERM ends an open subscription with its result and a cancellation, and then " +
+    "with 143 (spec basic/patterns/subscriptions#graceful-closure)", async () => {
+    const began = Date.now();
+    const { code, stdout, stderr } = await program(["serve", "--stdio"],
+      { input: `${LISTEN}\n`, signal: ["SIGTERM", "acknowledged"] });
+    assert.deepEqual([code, stderr], [143, ""]);
+    assert.deepEqual(stdout.trimEnd().split("\n").map((line) => JSON.parse(line)), [ACKNOWLEDGED,
+      ENDED, { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "l" } }]);
+    assert.ok(Date.now() - began < 5_000); // of which most is the start
+  });
+
   test("--http on a port that is taken is a clear error, exit 1", async () => {
     const taken = await demoServer().listen(0);
     const { port } = new URL(taken.url);
@@ -717,10 +854,12 @@ describe("the wire log", () => {
       '  | "io.modelcontextprotocol/protocolVersion":"2026-07-28",' +
         '"io.modelcontextprotocol/clientInfo":{',
       '  | "name":"a,b","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}\\n',
-      "  is     Ask for the tools, for a model to call (spec server/tools#listing-tools).",
-      "  is     _meta names the revision, the client and what it can do, in every request.",
-      "  why    So any process can answer any request: no handshake, no session (spec basic#meta).",
-      "  is     One line is one message: a JSON text and a newline (spec basic/transports/stdio).",
+      "  is     One line is one message: a JSON object and a newline (spec basic/transports/stdio).",
+      "  is     A request: method and params say what is wanted, id comes back with the answer.",
+      "  is     Asks for functions that models can call (spec server/tools#listing-tools).",
+      "  is     _meta says in every request which version of MCP this is, and who asks.",
+      "  why    Then any process can answer any request: nothing is agreed on before (spec " +
+        "basic#meta).",
       "",
     ].join("\n"));
     assert.equal(write(entry(2,
@@ -730,14 +869,15 @@ describe("the wire log", () => {
       '  | {"jsonrpc":"2.0","id":"x","method":"tools/list","params":{"_meta":{' +
         "..same 3 keys as #1..,",
       '  | "progressToken":"p1"}}}\\n',
-      "  is     progressToken asks to be told of progress (spec basic/patterns/progress).", "",
+      "  is     progressToken asks to be told, under this name, how far the call is.", "",
     ].join("\n"));
     const error = '{"jsonrpc":"2.0","id":"x",' +
       '"error":{"code":-32602,"message":"Unknown tool: y"}}\n';
     assert.equal(write(entry(3, error, { direction: "S->C" })), [
       headed('#3  +   9ms  S->C  error        id="x" -32602 Unknown tool: y', "79 B"),
       '  | {"jsonrpc":"2.0","id":"x","error":{"code":-32602,"message":"Unknown tool: y"}}\\n',
-      "  is     -32602: wrong parameters, or no such tool (spec server/tools#error-handling).", "",
+      "  is     An error comes in place of a result: what was asked for is not done.",
+      "  is     -32602: wrong params, or no such tool (spec server/tools#error-handling).", "",
     ].join("\n"));
     const result = '{"jsonrpc":"2.0","id":"x","result":' +
       '{"resultType":"complete","content":[],"isError":true}}\n';
@@ -777,8 +917,10 @@ describe("the wire log", () => {
   test("a fold stands for keys that an earlier message had, and gives the bytes back when undone",
     () => {
     const known = new Map<string, number>();
+    const fold = (seq: number, bytes: string): string =>
+      foldMeta(bytes, JSON.parse(bytes).params._meta, seq, known);
     const first = `{"params":{${META}}}}`;
-    assert.equal(foldMeta(first, 1, known), first);
+    assert.equal(fold(1, first), first);
     const cases: [text: string, folded: string][] = [
       [first, '{"params":{"_meta":{..same 3 keys as #1..}}}'],
       [first.replace('"2026-07-28"', '"2030-01-01"'),
@@ -791,9 +933,9 @@ describe("the wire log", () => {
       [`{"params":{"name":"_meta","x":{${META.slice(9)}}}}`,
         `{"params":{"name":"_meta","x":{${META.slice(9)}}}}`],
       ['{"params":{"_meta":{}}}', '{"params":{"_meta":{}}}'],
-      ["no JSON", "no JSON"], ['{"_meta":{"a":1', '{"_meta":{"a":1'],
+      [first.replace('":{"io', '": {"io'), first.replace('":{"io', '": {"io')], // not our spaces
     ];
-    for (const [bytes, folded] of cases) assert.equal(foldMeta(bytes, 2, known), folded);
+    for (const [bytes, folded] of cases) assert.equal(fold(2, bytes), folded);
   });
 
   test("what is no message is shown as it came, called BAD with the reason, and never folded",
@@ -817,7 +959,7 @@ describe("the wire log", () => {
     const named = wireLog()(entry(1, '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{' +
       '"name":"\\u001b[2J$&"}}\n'));
     assert.doesNotMatch(named, /\x1b/);
-    assert.match(named, /Call the tool "\\u001b\[2J\$&"/);
+    assert.match(named, /Calls the tool "\\u001b\[2J\$&"/);
   });
 
   test("a long subject is cut so that the line keeps its width", () => {
@@ -861,7 +1003,7 @@ describe("the wire log", () => {
     assert.match(written, /^#1 .* notification notifications\/progress +\d+ B\n/);
     assert.equal(shownBytes(written), event);
     const ping = wireLog()(entry(1, ": ping\n\n", { frame: "event", direction: "S->C" }));
-    assert.match(ping, /^#1 .* comment +8 B\n {2}\| : ping\\n\n {2}\| \\n\n$/);
+    assert.match(ping, /^#1 .* comment +8 B\n {2}\| : ping\\n\n {2}\| \\n\n {2}is {5}After : stands/);
   });
 
   test("colour is for terminals, NO_COLOR and FORCE_COLOR say otherwise, and meaning never " +

@@ -54,18 +54,26 @@ export async function run(argv: readonly string[], world: World = {}): Promise<O
   return { code, ...out };
 }
 
-/** Runs the file in a process of its own; `head` stops reading after that many bytes. */
+export interface Reader {
+  input?: string | Buffer;
+  /** Stops reading after that many bytes. */
+  head?: number;
+  /** The signal that comes as soon as stdout says this; stdin stays open until then. */
+  signal?: [NodeJS.Signals, string];
+}
+/** Runs the file in a process of its own. */
 export function program(argv: readonly string[],
-  { input = "", head = Infinity }: { input?: string | Buffer; head?: number } = {},
-): Promise<Outcome> {
+  { input = "", head = Infinity, signal }: Reader = {}): Promise<Outcome> {
   const child = spawn(process.execPath, [...TSX, ...argv], { stdio: "pipe", timeout: 20_000 });
   const out = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (part: string) => {
     out.stdout += part;
     if (out.stdout.length > head) child.stdout.destroy();
+    if (signal !== undefined && out.stdout.includes(signal[1])) child.kill(signal[0]);
   });
   child.stderr.setEncoding("utf8").on("data", (part: string) => { out.stderr += part; });
-  child.stdin.on("error", () => {}).end(input);
+  child.stdin.on("error", () => {}).write(input);
+  if (signal === undefined) child.stdin.end();
   return new Promise((resolve) =>
     child.on("close", (code) => resolve({ code: code ?? -1, ...out })));
 }

@@ -12,7 +12,7 @@ const alone = mkdtempSync(join(tmpdir(), "mcp-raw-alone-"));
 cpSync(FILE, join(alone, "mcp-raw.ts"));
 after(() => rmSync(alone, { recursive: true }));
 
-/** What may differ between two runs: times, process ids, ports, ids drawn at random. */
+/** What may differ between two runs: times, process ids, ports, what is drawn at random. */
 export function normalized(output: string): string {
   return output
     .replace(/\+ *\d+ ?ms/g, "+ # ms")
@@ -22,7 +22,20 @@ export function normalized(output: string): string {
     .replace(/\bport \d+/g, "port #")
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z?/g, "#time")
     .replace(/^(date: ).*$/gim, "$1#")
+    .replace(/"requestState":"[^"]+"/g, '"requestState":"#"')
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi, "#uuid");
+}
+
+/**
+ * The output with one thing in order: over HTTP the change that add_note makes is told on one
+ * stream while the result of the call comes on another, and neither has to be first.
+ */
+export function ordered(output: string): string {
+  const parts = output.split(/^(?=#\d|== )/m);
+  const asked = parts.findIndex((part) => /^#.* C->S .* tools\/call add_note\b/.test(part));
+  if (asked === -1) return output;
+  const told = parts.slice(asked + 1, asked + 4).map((part) => part.replace(/^#\d+/, "#").trim());
+  return [...parts.slice(0, asked + 1), ...told.sort(), ...parts.slice(asked + 4)].join("\n");
 }
 
 async function demo(
@@ -30,9 +43,10 @@ async function demo(
   use: Use & `demo${string}`,
   cwd: string,
 ): Promise<{ code: number | null; lines: string[]; stderr: string }> {
-  const args = [...runtime.args(use), "mcp-raw.ts", ...use.split(" ")];
+  const may = runtime.name === "Deno" ? ["--allow-read=mcp-raw.ts"] : []; // the demo serves itself
+  const args = [...runtime.args(use), ...may, "mcp-raw.ts", ...use.split(" ")];
   const { code, stdout, stderr } = await run(runtime.command!, args, { cwd, timeout: 60_000 });
-  return { code, lines: normalized(stdout).split("\n"), stderr };
+  return { code, lines: ordered(normalized(stdout)).split("\n"), stderr };
 }
 
 for (const use of ["demo", "demo --http"] as const) {
@@ -67,6 +81,19 @@ describe("the comparison of two outputs", () => {
       "#1 + 712ms pid 4711 http://127.0.0.1:45678/mcp 2027-01-01T00:00:00.000Z " +
       "ffffffff-1111-4222-8333-123456789abc took 20 ms";
     assert.equal(normalized(one), normalized(two));
+  });
+
+  test("does not see what is sealed, nor which of three messages on two streams came first", () => {
+    const state = (sealed: string): string => normalized(`{"requestState":"${sealed}","a":1}`);
+    assert.equal(state("3obwKW9cD5/+="), state("U6g2utZs/zt1="));
+    assert.notEqual(state("x"), normalized('{"requestState":1,"a":1}'));
+    const [asked, rest] = ["#40 +1ms C->S request id=19 tools/call add_note 321 B\n", "== End\n"];
+    const told = ["S->C list\n  is a\n", "S->C result\n", "S->C updated\n  is b\n"];
+    const story = (...order: number[]): string =>
+      ordered(asked + order.map((one, at) => `#${41 + at} ${told[one]}`).join("") + rest);
+    assert.equal(story(0, 1, 2), story(2, 0, 1));
+    assert.notEqual(story(0, 1, 2), story(0, 1, 1));
+    assert.notEqual(story(0, 1, 2), story(0, 1));
   });
 
   test("sees a message, a number and an order that differ", () => {
