@@ -27,27 +27,27 @@
 //  6 Texts and lanes     306 I         35 Sessions           4465 8 23 25-26 34
 //  7 Channel server      498 6         36 Both eras, one channel 4746 35
 //  8 Channel client      675 7         37 Streams that last  4840 13 35
-//  9 stdio               840 8         38 Sessions over HTTP 5033 36-37
-// 10 Server-sent events 1078 6         39 Shaking hands      5223 23 31 34
-// 11 Mirrored headers   1191 6         40 Older servers      5357 9 26 39
-// 12 HTTP requests      1347 11        41 Either era         5530 33 40
-// 13 HTTP server        1495 10 12     42 Older servers over HTTP 5617 14 33 40
-// 14 HTTP client        1749 10-11     43 JSON Schema        5845 -
-// 15 Types from schemas 1916 -         44 Patterns           6326 -
-// 16 Results            2010 I         45 Formats            6453 -
-// 17 Lists              2091 I         46 Node, Bun, Deno    6604 9 13
-// 18 Tools              2164 11 15-17  47 Child processes    6845 46
-// 19 Completion         2359 17        48 The front door     7055 all above
-// 20 URI templates      2441 -         49 The demo server    7222 all above
-// 21 Resources          2594 16 19-20  50 What messages mean 7425 I
-// 22 Prompts            2711 16 19     51 The wire log       7566 10 50
-// 23 Progress, logging  2794 I         52 Wire taps          7735 9 12 14 51
-// 24 Input requests     2893 18        53 Arguments          7857 9 51
-// 25 Round trips        3127 21-22 24  54 Answering a server 8016 all above
-// 26 Subscriptions      3408 I         55 Calling a server   8182 all above
-// 27 Rate limits        3561 6 16-17   56 Looking around     8321 all above
-// 28 Assemble           3607 6         57 The demo           8496 all above
-// 29 Client             3665 6         58 Command line       8632 all above
+//  9 stdio               840 8         38 Sessions over HTTP 5034 36-37
+// 10 Server-sent events 1078 6         39 Shaking hands      5228 23 31 34
+// 11 Mirrored headers   1191 6         40 Older servers      5362 9 26 39
+// 12 HTTP requests      1347 11        41 Either era         5535 33 40
+// 13 HTTP server        1495 10 12     42 Older servers over HTTP 5622 14 33 40
+// 14 HTTP client        1749 10-11     43 JSON Schema        5850 -
+// 15 Types from schemas 1916 -         44 Patterns           6331 -
+// 16 Results            2010 I         45 Formats            6458 -
+// 17 Lists              2091 I         46 Node, Bun, Deno    6609 9 13
+// 18 Tools              2164 11 15-17  47 Child processes    6850 46
+// 19 Completion         2359 17        48 The front door     7060 all above
+// 20 URI templates      2441 -         49 The demo server    7227 all above
+// 21 Resources          2594 16 19-20  50 What messages mean 7430 I
+// 22 Prompts            2711 16 19     51 The wire log       7571 10 50
+// 23 Progress, logging  2794 I         52 Wire taps          7740 9 12 14 51
+// 24 Input requests     2893 18        53 Arguments          7862 9 51
+// 25 Round trips        3127 21-22 24  54 Answering a server 8021 all above
+// 26 Subscriptions      3408 I         55 Calling a server   8187 all above
+// 27 Rate limits        3561 6 16-17   56 Looking around     8326 all above
+// 28 Assemble           3607 6         57 The demo           8501 all above
+// 29 Client             3665 6         58 Command line       8637 all above
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -4606,8 +4606,7 @@ async function initialize(state: SessionState, params: Params): Promise<Params> 
     throw new ProtocolError(INVALID_PARAMS, "initialize needs protocolVersion, a string");
   }
   // MUST: another one that we speak (spec@2025-11-25 basic/lifecycle#version-negotiation)
-  const [newest = ""] = LEGACY_VERSIONS;
-  const version = LEGACY_VERSIONS.includes(protocolVersion) ? protocolVersion : newest;
+  const version = LEGACY_VERSIONS.find((one) => one === protocolVersion) ?? `${LEGACY_VERSIONS[0]}`;
   if (!stands) begin(state, version, capabilities, clientInfo); // at once: there may be a second
   const { capabilities: offered, instructions, _meta } = await discoverFor(state);
   const info = Object(_meta)["io.modelcontextprotocol/serverInfo"];
@@ -4631,6 +4630,7 @@ function listenFor(state: SessionState, key: string, notifications: Subscription
     notification.method === "notifications/subscriptions/acknowledged" ? undefined
       : port.send(olderNotification(version, notification)) }).catch(port.report);
 }
+const LISTS = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
 /** What a session answers itself. */
 const OWN_METHODS: Readonly<Record<string, (state: SessionState, params: Params) =>
   Params | Promise<Params>>> = {
@@ -4732,8 +4732,8 @@ export function openSession(exchange: Exchange, port: SessionPort): Session {
     }),
     notifications: { ...port.notifications, "notifications/initialized"() {
       start();
-      if (state.agreed !== undefined && !state.listens.has("")) listenFor(state, "",
-        { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true });
+      const deaf = state.agreed === undefined || without !== undefined || state.listens.has("");
+      if (!deaf) listenFor(state, "", LISTS);
     } },
     close(reason) {
       state.asker?.calls.close(reason);
@@ -4982,7 +4982,8 @@ function replyInSession(desk: Desk, http: HttpSession, request: JSONRPCRequest,
       onClose(() => leave(stream, events)); // SHOULD NOT cancel, so it does not
       resolve({ status: 200, headers: STREAM_HEADERS, stream: (sink) => events.attach(sink) });
       // SHOULD: primed (spec@2025-11-25 basic/transports#sending-messages-to-the-server)
-      if (http.session.version() === "2025-11-25") writeTo(desk, http, stream, "");
+      const primes = http.id !== "" && http.session.version() === "2025-11-25";
+      if (primes) writeTo(desk, http, stream, "");
     };
     const say = (message: JSONRPCNotification) => {
       open();
@@ -5169,8 +5170,12 @@ function getStream(desk: Desk, request: HttpRequest): HttpReply {
   const open = [...found.streams.values()].filter((one) => one !== stream && isOpen(one));
   if (open.length >= desk.limits.maxStreams) return refuse(429, "Too many streams are open");
   const events = eventStream(desk.options);
+  const { open: all } = desk.options;
+  const lane = openLane(() => {}, () => events.end()); // for whoever shuts the server down
+  all?.add(lane);
   onClose(() => {
     leave(stream, events);
+    all?.delete(lane);
     found.used = desk.limits.now();
   });
   return { status: 200, headers: STREAM_HEADERS, stream(sink) {

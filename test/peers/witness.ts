@@ -129,7 +129,8 @@ function forward(
       outgoing.write(chunk);
     });
     response.on("end", () => {
-      if (!stream && rest !== "") note("server", rest);
+      const receipt = response.statusCode === 202 && path !== "/mcp"; // of HTTP+SSE, too
+      if (!stream && rest !== "" && !receipt) note("server", rest);
       outgoing.end();
     });
     response.on("error", () => outgoing.destroy());
