@@ -4630,7 +4630,7 @@ function listenFor(state: SessionState, key: string, notifications: Subscription
     notification.method === "notifications/subscriptions/acknowledged" ? undefined
       : port.send(olderNotification(version, notification)) }).catch(port.report);
 }
-const LISTS = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
+const ALL_LISTS = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
 /** What a session answers itself. */
 const OWN_METHODS: Readonly<Record<string, (state: SessionState, params: Params) =>
   Params | Promise<Params>>> = {
@@ -4733,7 +4733,7 @@ export function openSession(exchange: Exchange, port: SessionPort): Session {
     notifications: { ...port.notifications, "notifications/initialized"() {
       start();
       const deaf = state.agreed === undefined || without !== undefined || state.listens.has("");
-      if (!deaf) listenFor(state, "", LISTS);
+      if (!deaf) listenFor(state, "", ALL_LISTS);
     } },
     close(reason) {
       state.asker?.calls.close(reason);
