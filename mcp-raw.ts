@@ -32,22 +32,22 @@
 // 11 Mirrored headers   1191 6         40 Older servers      5362 9 26 39
 // 12 HTTP requests      1347 11        41 Either era         5535 33 40
 // 13 HTTP server        1495 10 12     42 Older servers over HTTP 5622 14 33 40
-// 14 HTTP client        1749 10-11     43 JSON Schema        5850 -
-// 15 Types from schemas 1916 -         44 Patterns           6331 -
-// 16 Results            2010 I         45 Formats            6458 -
-// 17 Lists              2091 I         46 Node, Bun, Deno    6609 9 13
-// 18 Tools              2164 11 15-17  47 Child processes    6850 46
-// 19 Completion         2359 17        48 The front door     7060 all above
-// 20 URI templates      2441 -         49 The demo server    7227 all above
-// 21 Resources          2594 16 19-20  50 What messages mean 7430 I
-// 22 Prompts            2711 16 19     51 The wire log       7571 10 50
-// 23 Progress, logging  2794 I         52 Wire taps          7740 9 12 14 51
-// 24 Input requests     2893 18        53 Arguments          7862 9 51
-// 25 Round trips        3127 21-22 24  54 Answering a server 8021 all above
-// 26 Subscriptions      3408 I         55 Calling a server   8187 all above
-// 27 Rate limits        3561 6 16-17   56 Looking around     8326 all above
-// 28 Assemble           3607 6         57 The demo           8501 all above
-// 29 Client             3665 6         58 Command line       8637 all above
+// 14 HTTP client        1749 10-11     43 JSON Schema        5851 -
+// 15 Types from schemas 1916 -         44 Patterns           6332 -
+// 16 Results            2010 I         45 Formats            6459 -
+// 17 Lists              2091 I         46 Node, Bun, Deno    6610 9 13
+// 18 Tools              2164 11 15-17  47 Child processes    6851 46
+// 19 Completion         2359 17        48 The front door     7061 all above
+// 20 URI templates      2441 -         49 The demo server    7228 all above
+// 21 Resources          2594 16 19-20  50 What messages mean 7431 I
+// 22 Prompts            2711 16 19     51 The wire log       7572 10 50
+// 23 Progress, logging  2794 I         52 Wire taps          7741 9 12 14 51
+// 24 Input requests     2893 18        53 Arguments          7863 9 51
+// 25 Round trips        3127 21-22 24  54 Answering a server 8022 all above
+// 26 Subscriptions      3408 I         55 Calling a server   8188 all above
+// 27 Rate limits        3561 6 16-17   56 Looking around     8327 all above
+// 28 Assemble           3607 6         57 The demo           8502 all above
+// 29 Client             3665 6         58 Command line       8638 all above
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -5818,7 +5818,8 @@ export function connectHttpEither(url: string, options: EitherHttpOptions = {}):
     try {
       const answer = await modern(probeOf(request), unheard);
       discovered = knowsDiscover(answer) ? answer : undefined;
-      return discovered === undefined && "error" in answer; // older ones refuse it somehow
+      const known = "result" in answer && "resultType" in answer.result; // older ones lack it
+      return discovered === undefined && !known;
     } catch (error) {
       const { status = 0 } = (error instanceof TransportError && error.reply) || {};
       if (status >= 400 && status < 500 && status !== 401 && status !== 403) return true;
