@@ -47,7 +47,7 @@
 // 26 Subscriptions      3408 I         55 Calling a server   8188 all above
 // 27 Rate limits        3561 6 16-17   56 Looking around     8327 all above
 // 28 Assemble           3607 6         57 The demo           8502 all above
-// 29 Client             3665 6         58 Command line       8638 all above
+// 29 Client             3665 6         58 Command line       8639 all above
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -8587,7 +8587,8 @@ const pipeScene: MakeScene = async (tap, hear, { io, onEnd }, era) => {
 };
 const httpScene: MakeScene = async (tap, note, { onEnd }, era) => {
   const app = demoServer({ note, list: { pageSize: 1 } });
-  const { url, close } = await app.listen(3100).catch(() => app.listen(0));
+  // Another port than that of a demo just before: fetch may hold on to a dead connection.
+  const { url, close } = await app.listen(era === "modern" ? 3100 : 0).catch(() => app.listen(0));
   onEnd(close);
   const reach = (headers: Record<string, string>) => connectHttpEither(url,
     { fetch: watchFetch(tap, fetch), headers, answers, era });

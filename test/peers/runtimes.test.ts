@@ -49,7 +49,8 @@ async function demo(
   return { code, lines: ordered(normalized(stdout)).split("\n"), stderr };
 }
 
-for (const use of ["demo", "demo --http"] as const) {
+// What came before goes over several streams at once, in no certain order: on stdio alone.
+for (const use of ["demo", "demo --http --era modern"] as const) {
   describe(`${use} ends well and says the same on every runtime`, () => {
     let reference: string[] | undefined;
     for (const runtime of RUNTIMES) {
