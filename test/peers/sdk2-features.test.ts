@@ -737,7 +737,7 @@ const RAW_CASES: {
     does: "sends no answer that does not fit the form",
     args: ["register", "--answer", "name=A"],
     stdout: "",
-    stderr: /name: expected at least 2 characters/,
+    stderr: /name does not fit: expected at least 2 characters/,
     code: 1,
   },
   {
@@ -969,7 +969,7 @@ describe("call --listen and an SDK v2 server that goes away", () => {
     t.after(() => listening.signal("SIGKILL"));
     await until(() => listening.stderr().includes("Listening until"), listening.stderr);
     first.stop();
-    await until(() => listening.stderr().includes("Listening again"), listening.stderr);
+    await until(() => listening.stderr().includes("listening again"), listening.stderr);
     const second = launch(node, [...fixture, String(first.port), "tick"]);
     t.after(() => second.signal("SIGKILL"));
     await until(() => heardIn(listening.stdout()).length > 0, listening.stderr, 15_000);
