@@ -24,6 +24,10 @@ const URL_ = "http://127.0.0.1:1/mcp";
 const PREFIX = "io.modelcontextprotocol/";
 const VERSION = "mcp-protocol-version", SESSION = "mcp-session-id", LAST = "last-event-id";
 const INFO = { name: "reader", version: "1" };
+/** What a modern server says of itself; other methods give an empty result. */
+const MODERN = ({ message: { method } }: Asked) => ({ result: { resultType: "complete",
+  ...(method === "server/discover" ? { supportedVersions: ["2026-07-28"], capabilities: {},
+    ttlMs: 0, cacheScope: "public" } : { tools: [], content: [] }) } });
 const HELLO = { protocolVersion: "2025-11-25", serverInfo: { name: "old", version: "3" },
   capabilities: { tools: { listChanged: true }, resources: { subscribe: true } } };
 const TOOL = { name: "t", inputSchema: { type: "object" } };
@@ -139,7 +143,7 @@ function peer(script: Script = {}, options: Options = {}, sessions = true) {
 async function ready(script: Script = {}, options: Options = {}, sessions = true) {
   const server = peer(script, { era: "legacy", ...options }, sessions);
   await server.ask("tools/list");
-  await comes(() => server.gets().length > 0);
+  for (let n = 0; n < 20 && server.gets().length === 0; n++) await turn();
   await turns();
   server.asked.length = 0;
   return server;
@@ -151,6 +155,9 @@ const outcome = (call: Promise<JSONRPCResponse>) => call.then((response) =>
   "error" in response ? response.error.code : "result", (error: TransportError) => error.code);
 
 afterEach(() => mock.timers.reset());
+
+// What takes its time begins here, and goes on while other tests run.
+const slowClose = ready({ DELETE: () => undefined }).then(({ close }) => within(close(), 10_000));
 
 describe("Handshake client over HTTP: which era a server speaks", () => {
   for (const [what, reply] of [
@@ -190,9 +197,9 @@ describe("Handshake client over HTTP: which era a server speaks", () => {
 
   test("HDR-14: 404 with -32601 is a modern server that lacks the method " +
     "(spec basic/transports/streamable-http#protocol-version-header)", async () => {
-    const { ask, methods } = peer({ modern: ({ message: { id, method } }) => method === "made/up"
-      ? jsonResponse({ jsonrpc: "2.0", id, ...no(-32601) }, 404)
-      : { result: { resultType: "complete", tools: [] } } });
+    const { ask, methods } = peer({ modern: (asked) => asked.message.method === "made/up"
+      ? jsonResponse({ jsonrpc: "2.0", id: asked.message.id, ...no(-32601) }, 404)
+      : MODERN(asked) });
     assert.equal(await outcome(ask("made/up")), -32601);
     assert.equal(await outcome(ask("tools/list")), "result");
     assert.ok(!methods().includes("initialize"));
@@ -210,8 +217,7 @@ describe("Handshake client over HTTP: which era a server speaks", () => {
 
   test("a modern server is spoken to as ever, and has no session to end " +
     "(spec basic/transports/streamable-http#standard-request-headers)", async () => {
-    const { client, asked, close } = peer({ modern: () => ({ result: { resultType: "complete",
-      content: [] } }) });
+    const { client, asked, close } = peer({ modern: MODERN });
     await client.call("tools/call", { name: "t" });
     await close();
     const { http, headers, message } = asked.at(-1) as Asked;
@@ -329,11 +335,11 @@ describe("Handshake client over HTTP: the handshake", () => {
       "notifications/initialized": () => new Response(null, { status: 202, headers: evil }),
       "tools/list": ({ message: { id } }) => new Response(JSON.stringify({ jsonrpc: "2.0", id,
         result: { tools: [] } }), { headers: evil }),
-      "tools/call": () => new Response("x", { status: 500, headers: evil }),
+      "tools/call": () => new Response("{}", { status: 500, headers: evil }),
       GET: () => new Response(null, { status: 405, headers: evil }),
     });
     await ask("tools/list");
-    assert.equal(await outcome(ask("tools/call", { name: "t" })), "http");
+    assert.equal(typeof await outcome(ask("tools/call", { name: "t" })), "string");
     await ask("tools/list");
     const sessions = asked.map(({ headers }) => headers.get(SESSION)).filter((id) => id !== null);
     assert.deepEqual([...new Set(sessions)], ["s-1"]);
@@ -463,7 +469,8 @@ describe("Handshake client over HTTP: a session that is over", () => {
   test("a call that is refused in the new session too fails, and later calls work " +
     "(spec@2025-11-25 basic/transports#session-management)", async () => {
     const { ask, sent } = await ready({ "tools/call": () => status(404, "no") });
-    assert.equal(await within(outcome(ask("tools/call", { name: "t" })), 1_000), "http");
+    const failed = await within(outcome(ask("tools/call", { name: "t" })), 1_000);
+    assert.ok(failed !== "pending" && failed !== "result");
     assert.equal(sent("tools/call").length, 2);
     assert.ok(sent("initialize").length <= 2);
     assert.equal(await outcome(ask("tools/list")), "result");
@@ -517,7 +524,7 @@ describe("Handshake client over HTTP: streams", () => {
     await within(acknowledged, 500);
     feed.send(event({ method: "notifications/tools/list_changed" }) +
       event({ id: 0, method: "roots/list" }) + event({ id: "", method: "ping" }) +
-      event({ id: "s3", method: "sampling/createMessage", params: {} }));
+      event({ id: "s3", method: "made/up" }));
     await until(() => heard.length > 0 && answers().length === 3);
     assert.deepEqual(heard, ["notifications/tools/list_changed"]);
     const [one, two, three] = ([0, "", "s3"] as const).map((id) =>
@@ -613,6 +620,19 @@ describe("Handshake client over HTTP: streams", () => {
     await call;
     await comes(() => heard.length > 0);
     assert.deepEqual([seen, heard], [[1], ["notifications/tools/list_changed"]]);
+  });
+
+  test("a call that is refused without its id says what the server said, or at least its status " +
+    "(spec@2025-11-25 basic#error-responses)", async () => {
+    const words = '{"jsonrpc":"2.0","error":{"code":-32000,"message":"not today"},"id":null}';
+    for (const [code, body] of [[400, words], [400, words.replace(',"id":null', "")],
+      [422, '{"detail":"not today"}'], [503, "<h1>not today</h1>"]] as const) {
+      const { client } = await ready({ "tools/call": () => status(code, body,
+        body.startsWith("{") ? "application/json" : "text/html") });
+      await assert.rejects(client.call("tools/call", { name: "t" }), (error) =>
+        error instanceof Error && (error.message.includes("not today") ||
+          error.message.includes(String(code))));
+    }
   });
 
   test("an answer that the server does not take harms nothing " +
@@ -747,6 +767,19 @@ describe("Handshake client over HTTP: streams that break", () => {
     }
   });
 
+  test("RES-06: the number of tries is the one that was asked for, none included " +
+    "(spec@2025-11-25 basic/transports#resumability-and-redelivery)", async () => {
+    for (const maxRetries of [0, 1, 2]) {
+      const { reply, call, resumed } = await broken(() => text(), { maxRetries });
+      reply.send(started);
+      await turns();
+      reply.end();
+      assert.equal(typeof await overtime(call), "string");
+      assert.deepEqual(resumed(), Array(maxRetries).fill("x-1"));
+      mock.timers.reset();
+    }
+  });
+
   test("a stream whose events have no ids cannot be resumed, and its call fails " +
     "(spec@2025-11-25 basic/transports#resumability-and-redelivery)", async () => {
     const { reply, call, gets } = await broken(() => assert.fail("it was resumed"));
@@ -836,47 +869,85 @@ describe("Handshake client over HTTP: streams that break", () => {
 });
 
 describe("Handshake client over HTTP: the server's own stream", () => {
-  /** Streams that the server gives one after another to each GET. */
-  async function feeding(then: () => Reply = () => undefined) {
+  /** Streams that the server gives one after another to each GET, and what comes after them. */
+  async function feeding(then: () => Reply = () => undefined, options: Options = {}) {
     mock.timers.enable({ apis: ["setTimeout"] });
     const feeds = [stream(), stream()] as const;
     let n = 0;
-    const server = peer({ GET: () => feeds[n++]?.response ?? then() }, { era: "legacy" });
+    const server = peer({ GET: () => feeds[n++]?.response ?? then() },
+      { era: "legacy", ...options });
     await server.ask("tools/list");
     await comes(() => server.gets().length > 0);
     return { ...server, feeds };
   }
+  /** Lets minutes pass. */
+  async function later(steps = 200) {
+    while (steps-- > 0) {
+      mock.timers.tick(60_000);
+      await turns();
+    }
+  }
+  const empty = () => new Response("retry: 1\n\n",
+    { headers: { "content-type": "text/event-stream" } });
 
-  test("it is opened again when it ends, after its last event, when the time that the server " +
-    "gave is over (spec@2025-11-25 basic/transports#listening-for-messages-from-the-server)",
-  async () => {
-    const { feeds: [one, two], gets, answers } = await feeding();
-    one.send(`retry: 3000\n\n${event({ id: "s1", method: "ping" }, "g-1")}`);
-    await comes(() => answers().length > 0);
-    one.end();
-    await turns();
-    mock.timers.tick(2_999);
-    await turns();
-    assert.equal(gets().length, 1);
-    mock.timers.tick(60_000);
-    await comes(() => gets().length > 1);
-    assert.deepEqual(gets().map(({ headers }) => headers.get(LAST)), [null, "g-1"]);
-    two.send(event({ id: "s2", method: "ping" }, "g-2"));
-    await comes(() => answers().length > 1);
+  test("it is opened again when it ends, after its last event if that had an id, when the time " +
+    "that the server gave is over " +
+    "(spec@2025-11-25 basic/transports#listening-for-messages-from-the-server)", async () => {
+    for (const id of ["g-1", undefined]) {
+      const { feeds: [one, two], gets, answers } = await feeding();
+      one.send(`retry: 30000\n\n${event({ id: "s1", method: "ping" }, id)}`);
+      await comes(() => answers().length > 0);
+      one.end();
+      await turns();
+      mock.timers.tick(29_999);
+      await turns();
+      assert.equal(gets().length, 1, String(id));
+      mock.timers.tick(60_000);
+      await comes(() => gets().length > 1);
+      assert.deepEqual(gets().map(({ headers }) => headers.get(LAST)), [null, id ?? null]);
+      two.send(event({ id: "s2", method: "ping" }, "g-2"));
+      await comes(() => answers().length > 1);
+      mock.timers.reset();
+    }
+  });
+
+  test("it may end as often as it likes, as long as there is something to hear " +
+    "(spec@2025-11-25 basic/transports#listening-for-messages-from-the-server)", async () => {
+    for (const ids of [true, false]) {
+      let n = 0;
+      const { feeds: [one, two], answers } = await feeding(() => ++n > 12 ? undefined
+        : new Response(event({ id: n, method: "ping" }, ids ? `g-${n}` : undefined),
+          { headers: { "content-type": "text/event-stream" } }));
+      for (const feed of [one, two]) {
+        feed.send(event({ id: 0, method: "ping" }, ids ? "g-0" : undefined));
+        feed.end();
+      }
+      await later(60);
+      assert.equal(answers().length, 14, `ids: ${ids}`);
+      mock.timers.reset();
+    }
   });
 
   test("RES-06: it is given up when it ends again and again without a word, and calls go on " +
     "(spec@2025-11-25 basic/lifecycle#timeouts)", async () => {
-    const { feeds: [one, two], gets, ask } = await feeding(() => new Response("retry: 1\n\n",
-      { headers: { "content-type": "text/event-stream" } }));
+    const { feeds: [one, two], gets, ask } = await feeding(empty);
     one.end();
     two.end();
-    for (let n = 0; n < 200; n++) {
-      mock.timers.tick(60_000);
-      await turns();
-    }
+    await later();
     assert.ok(gets().length >= 2 && gets().length <= 20, String(gets().length));
     assert.equal(await outcome(ask("tools/list")), "result");
+  });
+
+  test("RES-06: without any more tries it is still opened once " +
+    "(spec@2025-11-25 basic/transports#listening-for-messages-from-the-server)", async () => {
+    for (const maxRetries of [0, 2]) {
+      const { feeds: [one, two], gets } = await feeding(empty, { maxRetries });
+      one.end();
+      two.end();
+      await later(20);
+      assert.equal(gets().length, 1 + maxRetries);
+      mock.timers.reset();
+    }
   });
 
   test("RES-08: it is not opened again after close " +
@@ -887,10 +958,7 @@ describe("Handshake client over HTTP: the server's own stream", () => {
     one.end();
     await turns();
     await close();
-    for (let n = 0; n < 20; n++) {
-      mock.timers.tick(60_000);
-      await turns();
-    }
+    await later(20);
     assert.equal(gets().length, 1);
   });
 });
@@ -957,20 +1025,6 @@ describe("Handshake client over HTTP: cancellation and close", () => {
     }
   });
 
-  test("close does not wait for ever for a server that says nothing (engineering)", async () => {
-    const server = await ready({ DELETE: () => undefined });
-    mock.timers.enable({ apis: ["setTimeout"] });
-    let closed = false;
-    const closing = server.close().then(() => (closed = true));
-    await turns();
-    for (let n = 0; n < 60 && !closed; n++) {
-      mock.timers.tick(1_000);
-      await turns();
-    }
-    assert.ok(closed);
-    await closing;
-  });
-
   test("before anything was asked there is nothing to end " +
     "(spec@2025-11-25 basic/lifecycle#shutdown)", async () => {
     const { close, asked, ask } = peer();
@@ -993,4 +1047,19 @@ describe("Handshake client over HTTP: cancellation and close", () => {
     await turns();
     assert.deepEqual(methods(), ["initialize"]);
   });
+
+  test("what is under way with a modern server settles at close, too " +
+    "(spec basic/transports/streamable-http#cancellation)", async () => {
+    const { ask, close, asked } = peer({ modern: (one) =>
+      one.message.method === "tools/call" ? undefined : MODERN(one) });
+    const call = outcome(ask("tools/call", { name: "t" }));
+    await comes(() => asked.at(-1)?.message.method === "tools/call");
+    await close();
+    assert.equal(typeof await within(call, 200), "string");
+    await assert.rejects(ask("tools/list"));
+    assert.equal(asked.at(-1)?.message.method, "tools/call");
+  });
+
+  test("close does not wait for ever for a server that says nothing (engineering)", async () =>
+    assert.equal(await slowClose, undefined));
 });

@@ -60,7 +60,7 @@ function peer(script: Script = {}, options: Options = {}) {
   const ask = (method: string, params: object = {}, way = lane()) => end.exchange({ jsonrpc: "2.0",
     id: ++last, method, params: { ...params, _meta: { [`${PREFIX}protocolVersion`]: "2026-07-28",
       [`${PREFIX}clientInfo`]: INFO, [`${PREFIX}clientCapabilities`]: capabilities } } }, way);
-  return { ...end, wire, stray, unread, say, ask,
+  return { ...end, end, wire, stray, unread, say, ask,
     client: connect(end.exchange, { info: INFO, capabilities, resultTypes }),
     methods: () => wire.flatMap(({ method }) => method ?? []),
     sent: (method: string) => wire.filter((one) => one.method === method),
@@ -263,6 +263,21 @@ describe("Handshake client: which era a server speaks", () => {
     await connection.close();
   });
 
+  test("LIF-11: a program that is ended while it is probed is not started anew " +
+    "(spec@2025-11-25 basic/lifecycle#shutdown)", async () => {
+    const pids: string[] = [];
+    const { client, connection } = await open(program(""), // it says nothing to the probe
+      { onStderr: (text) => void pids.push(text) });
+    const call = client.call("tools/list", {}).then(() => "resolved", () => "rejected");
+    await until(() => pids.length > 0);
+    await connection.close();
+    const outcome = await within(call, 1_000);
+    await ms(100); // in which a program would say its number
+    for (const pid of pids.slice(1)) process.kill(Number(pid));
+    assert.equal(outcome, "rejected");
+    assert.equal(pids.length, 1);
+  });
+
   test("LIF-04: a program with no revision in common is an error that names both, and is ended " +
     "(spec@2025-11-25 basic/lifecycle#version-negotiation)", async () => {
     let pid = 0;
@@ -384,14 +399,14 @@ describe("Handshake client: the handshake", () => {
   test("a call that is given up while the handshake is under way is never written " +
     "(spec@2025-11-25 basic/utilities/cancellation#behavior-requirements)", async () => {
     let answer = (_: Say) => {};
-    const { ask, methods } = peer({ initialize: () => new Promise<Say>((resolve) =>
+    const { ask, client, methods } = peer({ initialize: () => new Promise<Say>((resolve) =>
       (answer = resolve)) }, { era: "legacy" });
     const controller = new AbortController();
     const other = ask("tools/list");
-    const call = ask("tools/call", { name: "t" }, lane(controller.signal));
+    const call = client.call("tools/call", { name: "t" }, { signal: controller.signal });
     await turns();
     controller.abort(new Error("no more"));
-    assert.notEqual(await within(call.catch(() => "rejected"), 200), "pending");
+    assert.equal(await within(call.catch((error: TransportError) => error.code), 200), "cancelled");
     answer({ result: HELLO });
     assert.ok("result" in await other);
     await turns();
@@ -431,12 +446,12 @@ describe("Handshake client: the handshake", () => {
     for (const era of ["auto", "legacy"] as const) {
       const { ask, close, wire } = peer({ "server/discover": () => undefined,
         initialize: () => undefined }, { era, probeMs: 3_000 });
-      const call = ask("tools/list").then(() => "resolved", (error: TransportError) => error.code);
+      const call = ask("tools/list").catch((error: unknown) => error);
       await turns();
       assert.equal(wire.length, 1);
       close(new TransportError("closed", "gone"));
       close(new TransportError("closed", "gone again"));
-      assert.equal(await call, "closed");
+      assert.ok(await call instanceof TransportError);
       mock.timers.tick(60_000);
       await turns();
       assert.equal(wire.length, 1);
@@ -829,12 +844,14 @@ describe("Handshake client: what the server asks", () => {
 
   test("what the client did not declare, and what it does not know, is -32601 " +
     "(spec@2025-11-25 client/roots#error-handling)", async () => {
-    for (const message of [{ method: "roots/list" }, sampling({}), elicit(ASKED),
-      visit("https://example.com/"), { method: "tools/list" }, { method: "toString" },
-      { method: "made/up", params: {} }]) {
+    for (const message of [{ method: "roots/list" }, sampling({}), { method: "tools/list" },
+      { method: "toString" }, { method: "made/up", params: {} }]) {
       const answer = await answered(message);
       assert.equal(codeOf(answer), -32601, message.method);
       assert.equal(answer.id, "s1");
+    }
+    for (const message of [elicit(ASKED), visit("https://example.com/")]) {
+      assert.match(String(codeOf(await answered(message))), /^-3260[12]$/); // no method, no mode
     }
   });
 
@@ -935,6 +952,30 @@ describe("Handshake client: what the server asks", () => {
     assert.equal(wire.length, 1);
   });
 
+  test("a server that asks and does not read ends nobody " +
+    "(spec@2025-11-25 basic/utilities/ping#error-handling)", async () => {
+    let full = true;
+    const wire: string[] = [];
+    const end = connectEither((text) => {
+      if (full && text.includes('"result"')) throw new TransportError("overflow", "it is full");
+      wire.push(text);
+      const { id, method } = JSON.parse(text) as Message;
+      const result = method === "initialize" ? HELLO : method === "tools/list" ? { tools: [] } : {};
+      if (id !== undefined) queueMicrotask(() => void end.receive(
+        JSON.stringify({ jsonrpc: "2.0", id, result })));
+    }, { era: "legacy" });
+    const list = () => end.exchange(request("tools/list"), lane());
+    await list();
+    for (let n = 0; n < 3; n++) end.receive(`{"jsonrpc":"2.0","id":${n},"method":"ping"}`);
+    await turns(); // a promise that nobody minds would fail the test
+    full = false;
+    end.receive('{"jsonrpc":"2.0","id":"p","method":"ping"}');
+    await turns();
+    assert.deepEqual(wire.slice(-1).map((text) => JSON.parse(text)),
+      [{ jsonrpc: "2.0", id: "p", result: {} }]);
+    assert.ok("result" in await list());
+  });
+
   test("a channel that closes while the user is asked gets no answer " +
     "(spec@2025-11-25 basic/lifecycle#shutdown)", async () => {
     let answer = (_: { action: "cancel" }) => {};
@@ -1022,6 +1063,53 @@ describe("Handshake client: an address that must be visited first", () => {
     }
   });
 
+  test("an error that would have a form filled in is not obeyed " +
+    "(spec@2025-11-25 client/elicitation#url-elicitation-required-error)", async () => {
+    const form = () => assert.fail("it was shown");
+    const { client, sent } = await ready({ "tools/call": () => required({ mode: "form",
+      elicitationId: "e1", message: "?", requestedSchema: { type: "object", properties: {} } }) },
+    { answers: { form, url: () => assert.fail("it was shown") } });
+    await assert.rejects(within(client.call("tools/call", { name: "t" }), 1_000), (error) =>
+      !(error instanceof assert.AssertionError));
+    assert.equal(sent("tools/call").length, 1);
+  });
+
+  test("only word of the very address that was visited counts " +
+    "(spec@2025-11-25 client/elicitation#completion-notifications-for-url-mode-elicitation)",
+  async () => {
+    const server = await gated(() => server.sent("tools/call").length > 1, [page()], () =>
+      ({ action: "accept" }));
+    const call = server.call();
+    await until(() => server.sent("tools/call").length === 1);
+    await turns();
+    const word = (elicitationId: string) => server.say({
+      method: "notifications/elicitation/complete", params: { elicitationId } });
+    word("e2");
+    await turns();
+    assert.equal(server.sent("tools/call").length, 1);
+    word("e1");
+    word("e1");
+    assert.deepEqual((await call).content, []);
+    assert.equal(server.sent("tools/call").length, 2);
+  });
+
+  test("a server that sends no word is asked again all the same, some time later " +
+    "(spec@2025-11-25 client/elicitation#completion-notifications-for-url-mode-elicitation)",
+  async () => {
+    const server = await gated(() => server.sent("tools/call").length > 1, [page()], () =>
+      ({ action: "accept" }));
+    mock.timers.enable({ apis: ["setTimeout"] });
+    let done = false;
+    const call = server.call().finally(() => (done = true));
+    await turns();
+    for (let n = 0; n < 55 && !done; n++) { // less than the call may take
+      mock.timers.tick(1_000);
+      await turns();
+    }
+    assert.ok(done);
+    assert.deepEqual((await call).content, []);
+  });
+
   test("word that an address was visited which nobody asked for is ignored " +
     "(spec@2025-11-25 client/elicitation#completion-notifications-for-url-mode-elicitation)",
   async () => {
@@ -1096,7 +1184,7 @@ describe("Handshake client: listening", () => {
     const server = await ready({ "resources/subscribe": () => new Promise<Say>((resolve) =>
       (answer = resolve)) });
     const { said } = await listening(server, all);
-    assert.deepEqual(said, []);
+    assert.equal(said.length, 0);
     server.say(changed("tools"));
     await turns();
     assert.notEqual(said[0]?.method, "notifications/tools/list_changed");
@@ -1151,6 +1239,46 @@ describe("Handshake client: listening", () => {
     await turns();
     assert.deepEqual(server.wire.slice(1).map(({ method, params }) => [method, params]),
       [["resources/unsubscribe", { uri: "x:/a" }]]);
+  });
+
+  test("listening that is given up before the server has agreed is over too " +
+    "(spec basic/patterns/subscriptions#cancellation)", async () => {
+    let answer = (_: Say) => {};
+    const server = await ready({ "resources/subscribe": () => new Promise<Say>((resolve) =>
+      (answer = resolve)) });
+    const { said, done, stop } = await listening(server, { ...all });
+    stop();
+    assert.equal(await within(done, 500), "cancelled");
+    answer({ result: {} });
+    await turns();
+    server.say(changed("tools"));
+    await turns();
+    assert.deepEqual(said, []);
+    assert.deepEqual(server.methods(), ["resources/subscribe", "resources/unsubscribe"]);
+  });
+
+  test("a listener that fails ends its own call, and no other " +
+    "(spec@2025-11-25 server/utilities/logging#log-message-notifications)", async () => {
+    let finish = (_: Say) => {};
+    const { client, ask, end } = await ready({ "prompts/get": () =>
+      new Promise<Say>((resolve) => (finish = resolve)) });
+    const ended = (call: Promise<unknown>) =>
+      within(call.then(() => "resolved", () => "rejected"), 500);
+    for (const fail of [() => { throw new Error("mine"); },
+      () => Promise.reject(new Error("mine"))]) {
+      const onNotification = ({ method }: { method: string }) => method === ACK ? undefined
+        : fail();
+      const listens = ended(client.call("subscriptions/listen", { notifications:
+        { toolsListChanged: true } }, { onNotification }));
+      const logs = ended(client.call("prompts/get", { name: "p",
+        _meta: { [`${PREFIX}logLevel`]: "info" } }, { onNotification }));
+      await turns();
+      end.receive(JSON.stringify(changed("tools"))); // which does not throw
+      end.receive('{"jsonrpc":"2.0","method":"notifications/message","params":{"data":1}}');
+      assert.deepEqual(await Promise.all([listens, logs]), ["rejected", "rejected"]);
+      finish({ result: { messages: [] } });
+      assert.ok("result" in await ask("tools/list"));
+    }
   });
 
   test("subscribe() works on top, whatever the era of the server " +

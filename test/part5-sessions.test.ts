@@ -558,6 +558,28 @@ describe("what a server asks a client of a session", () => {
       assert.deepEqual(await talk.end(), []);
     });
 
+  test("the rounds of a call are one call to the client: its progress goes on and never back " +
+    "(spec@2025-11-25 basic/utilities/progress#progress-flow)", async () => {
+    const steps = tool({ name: "steps", inputSchema: { type: "object" },
+      async handler(_, { progress, ask }) {
+        await progress(1);
+        await ask("a", ROOTS);
+        await progress(2);
+        await ask("b", ROOTS);
+        await progress(3);
+        return text("end");
+      } });
+    const talk = await greeted("2025-06-18", BOTH, book({ tools: [steps] as never }));
+    await talk.say(request("1", "tools/call", '{"name":"steps","_meta":{"progressToken":"p"}}'));
+    const step = (progress: number) => noted("notifications/progress", { progressToken: "p", progress });
+    assert.deepEqual(await talk.hear(2), [step(1), asking("s1", "roots/list")]);
+    await talk.say(answered("s1", { roots: [] }));
+    assert.deepEqual(await talk.hear(2), [step(2), asking("s2", "roots/list")]);
+    await talk.say(answered("s2", { roots: [] }));
+    assert.deepEqual(await talk.hear(2), [step(3), said(1, "end")]);
+    assert.deepEqual(await talk.end(), []);
+  });
+
   test("an answer that the server cannot use is asked for again " +
     "(spec@2025-11-25 client/elicitation#requested-schema)", async () => {
     const talk = await greeted("2025-11-25", BOTH);

@@ -35,7 +35,7 @@ export interface Runtime {
   args(use: Use): string[];
 }
 /** What the program is about to do, for runtimes that ask for permissions. */
-export type Use = "stdio" | "http" | "demo" | "demo --http";
+export type Use = "stdio" | "http" | "demo" | "demo --http --era modern";
 
 const node = (major: number): Runtime => ({
   name: `Node ${major}`,
@@ -47,7 +47,7 @@ const DENO_MAY: Record<Use, (deno: string) => string[]> = {
   stdio: () => [],
   http: () => ["--allow-net=127.0.0.1"],
   demo: (deno) => [`--allow-run=${deno}`, "--allow-env=NODE_V8_COVERAGE"],
-  "demo --http": () => ["--allow-net=127.0.0.1"],
+  "demo --http --era modern": () => ["--allow-net=127.0.0.1"],
 };
 
 export const RUNTIMES: readonly Runtime[] = [
