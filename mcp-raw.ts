@@ -28,26 +28,26 @@
 //  7 Channel server      498 6         36 Both eras, one channel 4746 35
 //  8 Channel client      675 7         37 Streams that last  4840 13 35
 //  9 stdio               840 8         38 Sessions over HTTP 5034 36-37
-// 10 Server-sent events 1078 6         39 Shaking hands      5228 23 31 34
-// 11 Mirrored headers   1191 6         40 Older servers      5362 9 26 39
-// 12 HTTP requests      1347 11        41 Either era         5535 33 40
-// 13 HTTP server        1495 10 12     42 Older servers over HTTP 5622 14 33 40
-// 14 HTTP client        1749 10-11     43 JSON Schema        5851 -
-// 15 Types from schemas 1916 -         44 Patterns           6332 -
-// 16 Results            2010 I         45 Formats            6459 -
-// 17 Lists              2091 I         46 Node, Bun, Deno    6610 9 13
-// 18 Tools              2164 11 15-17  47 Child processes    6851 46
-// 19 Completion         2359 17        48 The front door     7061 all above
-// 20 URI templates      2441 -         49 The demo server    7228 all above
-// 21 Resources          2594 16 19-20  50 What messages mean 7431 I
-// 22 Prompts            2711 16 19     51 The wire log       7572 10 50
-// 23 Progress, logging  2794 I         52 Wire taps          7741 9 12 14 51
-// 24 Input requests     2893 18        53 Arguments          7863 9 51
-// 25 Round trips        3127 21-22 24  54 Answering a server 8022 all above
-// 26 Subscriptions      3408 I         55 Calling a server   8188 all above
-// 27 Rate limits        3561 6 16-17   56 Looking around     8327 all above
-// 28 Assemble           3607 6         57 The demo           8502 all above
-// 29 Client             3665 6         58 Command line       8639 all above
+// 10 Server-sent events 1078 6         39 Shaking hands      5232 23 31 34
+// 11 Mirrored headers   1191 6         40 Older servers      5367 9 26 39
+// 12 HTTP requests      1347 11        41 Either era         5551 33 40
+// 13 HTTP server        1495 10 12     42 Older servers over HTTP 5649 14 33 40
+// 14 HTTP client        1749 10-11     43 JSON Schema        5893 -
+// 15 Types from schemas 1916 -         44 Patterns           6374 -
+// 16 Results            2010 I         45 Formats            6501 -
+// 17 Lists              2091 I         46 Node, Bun, Deno    6652 9 13
+// 18 Tools              2164 11 15-17  47 Child processes    6893 46
+// 19 Completion         2359 17        48 The front door     7103 all above
+// 20 URI templates      2441 -         49 The demo server    7270 all above
+// 21 Resources          2594 16 19-20  50 What messages mean 7472 I
+// 22 Prompts            2711 16 19     51 The wire log       7620 10 50
+// 23 Progress, logging  2794 I         52 Wire taps          7782 9 12 14 51
+// 24 Input requests     2893 18        53 Arguments          7909 9 51
+// 25 Round trips        3127 21-22 24  54 Answering a server 8065 all above
+// 26 Subscriptions      3408 I         55 Calling a server   8231 all above
+// 27 Rate limits        3561 6 16-17   56 Looking around     8370 all above
+// 28 Assemble           3607 6         57 The demo           8545 all above
+// 29 Client             3665 6         58 Command line       8684 all above
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -4505,12 +4505,9 @@ export interface Session {
   version(): string | undefined;
   close(reason: TransportError): void;
 }
+/** Of a client: its revision, what it can be asked, who it is, the level of its log. */
 interface Agreed {
-  version: string;
-  capabilities: ClientCapabilities;
-  info: unknown; // the client's name and version
-  level: unknown; // of its log
-}
+  version: string; capabilities: ClientCapabilities; info: unknown; level: unknown }
 const ASK_MS = 600_000; // that a client has to answer
 const MODERN_ONLY = ["server/discover", LISTEN];
 
@@ -4569,11 +4566,9 @@ interface SessionState {
   readonly exchange: Exchange;
   readonly port: SessionPort;
   agreed: Agreed | undefined;
-  /** The handshake while it lasts: whatever comes along with it waits. */
-  opening: Promise<unknown> | undefined;
+  opening: Promise<unknown> | undefined; // the handshake, for which all else waits
   asker: ReturnType<typeof askOlder> | undefined;
-  /** Resolves when the client has said that it is ready. */
-  readonly begun: Promise<void>;
+  readonly begun: Promise<void>; // resolves when the client has said that it is ready
   readonly listens: Map<string, AbortController>; // ":uri" or "" for the lists
 }
 const nobody: Lane = { signal: new AbortController().signal, notify() {} };
@@ -4663,10 +4658,15 @@ async function translate(state: SessionState, { id, method, params = {} }: JSONR
   const { exchange, asker, port, agreed } = state;
   const version = agreed?.version ?? "";
   let invalid: string | undefined;
+  let reached = -Infinity; // how far it was said to be: each round begins anew, the call does not
   const inner: Lane = Object.create(lane, { signal: { get: () => lane.signal },
     invalid: { value: (why: string) => void (invalid = why) },
-    notify: { value: (one: JSONRPCNotification) => lane.notify(olderNotification(version, one)) },
-  });
+    notify: { value(one: JSONRPCNotification) {
+      const { progress } = one.params ?? {};
+      const grows = typeof progress !== "number" || progress > reached;
+      if (typeof progress === "number") reached = Math.max(reached, progress);
+      return grows ? lane.notify(olderNotification(version, one)) : undefined;
+    } } });
   let again = {};
   for (let round = 0; round <= 10; round++) {
     const request = newerRequest(state, method, { ...params, ...again }, id);
@@ -5130,6 +5130,8 @@ async function postOlder(desk: Desk, value: unknown, http: HttpRequest): Promise
   try {
     message = readMessage(value);
   } catch (error) {
+    const answered = isObject(value) && !("method" in value) ? value.id : undefined;
+    if (isRequestId(answered)) session.settle(errorResponse(answered, error)); // nobody waits on
     return refusal(400, error, (error as ProtocolError).id ?? undefined);
   }
   if ("method" in message && "id" in message) {
@@ -5180,7 +5182,9 @@ function getStream(desk: Desk, request: HttpRequest): HttpReply {
   });
   return { status: 200, headers: STREAM_HEADERS, stream(sink) {
     events.attach(sink);
-    void follow(found, stream, after, events);
+    const primes = last === null && found.session.version() === "2025-11-25";
+    void follow(found, stream, after, events)
+      .then(() => primes && writeTo(desk, found, stream, ""));
   } };
 }
 
@@ -5348,7 +5352,8 @@ function answerServer(send: OlderPort["send"], options: HandshakeOptions) {
           const cancelled = asked.get(request.id)?.signal.aborted;
           asked.delete(request.id);
           return cancelled ? undefined : send(answer);
-        });
+        })
+        .catch((error: Error) => options.warn?.(`An answer was not sent: ${error.message}`));
     },
     cancel: (id: unknown) => asked.get(id as RequestId)?.abort(),
     close() {
@@ -5382,7 +5387,7 @@ interface OlderState {
   readonly port: OlderPort;
   readonly options: HandshakeOptions;
   readonly hearings: Set<Hearing>;
-  readonly logging: Set<Lane>; // of calls that asked for a log
+  readonly logging: Map<Lane, (cause: unknown) => void>; // of calls that asked for a log
   readonly visited: Set<unknown>; // ids of pages that are done with
   readonly told: ReturnType<typeof gate>; // opens when there is one more
   ready: Promise<Handshake> | undefined;
@@ -5407,26 +5412,29 @@ async function listenOlder(state: OlderState, { id, params = {} }: JSONRPCReques
     if (!("error" in answer)) uris.push(uri);
   }
   if (filter.resourceSubscriptions !== undefined) filter.resourceSubscriptions = uris;
-  void lane.notify({ jsonrpc: "2.0", method: "notifications/subscriptions/acknowledged",
-    params: { _meta: { [SUBSCRIPTION_ID]: id }, notifications: filter } });
   return new Promise((_, lose) => {
     const hearing = { filter, lane, id, lose };
-    hearings.add(hearing);
-    lane.signal.addEventListener("abort", () => {
+    const stop = () => {
       hearings.delete(hearing);
       const heard = [...hearings].flatMap((one) => one.filter.resourceSubscriptions ?? []);
       for (const uri of uris.filter((uri) => !heard.includes(uri))) {
         ownCall(state, "resources/unsubscribe", { uri }).catch(() => {}); // it is gone anyway
       }
       lose(abortReason(lane.signal));
-    });
+    };
+    if (lane.signal.aborted) return stop();
+    hearings.add(hearing);
+    lane.signal.addEventListener("abort", stop);
+    void lane.notify({ jsonrpc: "2.0", method: "notifications/subscriptions/acknowledged",
+      params: { _meta: { [SUBSCRIPTION_ID]: id }, notifications: filter } });
   });
 }
 /** The pages of an error -32042, visited; false when the user did not want to. */
 async function visitPages({ options, visited, told }: OlderState, error: Params,
   method: string): Promise<boolean> {
-  if (options.answers?.url === undefined) return false;
   const pages = [Object(error.data).elicitations].flat().filter(isObject);
+  const visits = pages.length > 0 && pages.every(({ mode }) => mode === "url");
+  if (options.answers?.url === undefined || !visits) return false;
   const requests = Object.fromEntries(pages.map((params, at) =>
     [`${at}`, { method: "elicitation/create", params }]));
   const all = await answerAll(requests, { method, signal: undefined }, options.answers ?? {},
@@ -5436,7 +5444,7 @@ async function visitPages({ options, visited, told }: OlderState, error: Params,
     while (!pages.every((page) => visited.has(page.elicitationId))) await told.wait();
   };
   if (agreed) await endsWithin(10_000, done()); // word of it may come, or not
-  return agreed && pages.length > 0;
+  return agreed;
 }
 async function callOlder(state: OlderState, request: JSONRPCRequest, lane: Lane,
   handshake: Handshake): Promise<JSONRPCResponse> {
@@ -5446,9 +5454,14 @@ async function callOlder(state: OlderState, request: JSONRPCRequest, lane: Lane,
     state.level = wanted;
     await ownCall(state, "logging/setLevel", { level: wanted });
   }
-  if (wanted !== undefined) state.logging.add(lane);
+  const failed = new Promise<never>((_, reject) => {
+    const fail = (cause: unknown) =>
+      reject(new TransportError("usage", "the listener of the call failed", { cause }));
+    if (wanted !== undefined) state.logging.set(lane, fail);
+  });
   try {
-    const ask = (id: RequestId) => state.port.exchange({ ...olderRequest(request), id }, lane);
+    const ask = (id: RequestId) => Promise.race([failed,
+      state.port.exchange({ ...olderRequest(request), id }, lane)]);
     let response = await ask(request.id);
     const visits = "error" in response && response.error.code === URL_ELICITATION_REQUIRED;
     if (visits && await visitPages(state, Object(response).error, method)) {
@@ -5464,17 +5477,18 @@ async function callOlder(state: OlderState, request: JSONRPCRequest, lane: Lane,
 function handOn({ hearings, logging }: OlderState, message: JSONRPCNotification): boolean {
   const { method, params = {} } = message;
   if (method === "notifications/message") {
-    const [lane] = logging; // a log line names no call: the oldest gets it
-    void lane?.notify(message);
+    const [[lane, fail] = []] = logging; // a log line names no call: the oldest gets it
+    if (lane && fail) void guarded(() => lane.notify(message), {}, fail);
     return lane !== undefined;
   }
   const kinds = Object.keys(NOTIFICATIONS) as (keyof SubscriptionFilter)[];
   const kind = kinds.find((kind) => NOTIFICATIONS[kind] === method);
   if (kind === undefined) return false;
-  for (const { filter, lane, id } of hearings) {
+  const change = { kind, uri: String(params.uri) };
+  for (const { lane, id, lose } of [...hearings].filter(({ filter }) => concerns(filter, change))) {
     const _meta = { ...Object(params._meta), [SUBSCRIPTION_ID]: id };
-    const told = { ...message, params: { ...params, _meta } };
-    if (concerns(filter, { kind, uri: String(params.uri) })) void lane.notify(told);
+    void guarded(() => lane.notify({ ...message, params: { ...params, _meta } }), {}, (cause) =>
+      lose(new TransportError("usage", "the listener of the call failed", { cause })));
   }
   return true;
 }
@@ -5483,7 +5497,7 @@ function handOn({ hearings, logging }: OlderState, message: JSONRPCNotification)
 export function speakOlder(port: OlderPort, options: HandshakeOptions = {}): OlderServer {
   const { other = () => {} } = options;
   const server = answerServer(port.send, options);
-  const state: OlderState = { port, options, hearings: new Set(), logging: new Set(),
+  const state: OlderState = { port, options, hearings: new Set(), logging: new Map(),
     visited: new Set(), told: gate(), ready: undefined, level: undefined, count: 0 };
   const forget = (reason = new TransportError("closed", "The session has ended")) => {
     [state.ready, state.level] = [undefined, undefined];
@@ -5501,7 +5515,9 @@ export function speakOlder(port: OlderPort, options: HandshakeOptions = {}): Old
     async exchange(request, lane) {
       const { id, method } = request;
       const handshake = await unlessAborted(agree(request), lane.signal);
-      if (method === LISTEN) return listenOlder(state, request, lane, handshake);
+      if (method === LISTEN) {
+        return unlessAborted(listenOlder(state, request, lane, handshake), lane.signal);
+      }
       if (method === "server/discover") {
         const { version, capabilities, instructions } = handshake;
         const result = { resultType: "complete", supportedVersions: [version], capabilities,
@@ -5550,8 +5566,12 @@ const PROBED = "it ended when it was asked for its revisions";
 export function connectEither(send: SendText,
   options: ConnectOptions & HandshakeOptions = {}): ConnectedEnd {
   const { era = "auto", probeMs = 3_000 } = options;
-  const channel = connectChannel(send,
-    { ...options, other: (message) => older.take(message) });
+  let refuse = () => {};
+  const channel = connectChannel(send, { ...options, other(message) {
+    const unnamed = "error" in message && (message.id ?? null) === null;
+    if (unnamed) refuse(); // an error for who knows what: for the question, if there is one
+    older.take(message);
+  } });
   const older = speakOlder({ exchange: channel.exchange,
     send: (message) => send(JSON.stringify(message)) }, options);
   let found: Promise<boolean> | undefined;
@@ -5560,7 +5580,8 @@ export function connectEither(send: SendText,
     if (era !== "auto") return era === "legacy";
     const patience = new AbortController();
     try {
-      const silence = pause(probeMs, patience.signal).then(() => undefined);
+      const silence = Promise.race([pause(probeMs, patience.signal),
+        new Promise<void>((resolve) => (refuse = resolve))]).then(() => undefined);
       discovered = await Promise.race([channel.exchange(probeOf(request), unheard), silence]);
       // MUST: no one code decides (spec basic/transports/stdio#backward-compatibility)
       return discovered === undefined || !knowsDiscover(discovered);
@@ -5598,6 +5619,7 @@ export async function startEither<C extends Startable>(start: (era: Era) => Prom
   era: Era = "auto"): Promise<Startable> {
   let current: Startable = await start(era);
   let restarted: Promise<Startable> | undefined;
+  let closing = false;
   let finish = () => {};
   const closed = new Promise<void>((resolve) => (finish = resolve));
   const watch = (connection: Startable) => {
@@ -5607,11 +5629,16 @@ export async function startEither<C extends Startable>(start: (era: Era) => Prom
   watch(current);
   return {
     closed,
-    close: () => current.close().then(finish),
+    async close() {
+      closing = true;
+      await current.close();
+      finish();
+    },
     exchange: (request, lane) => current.exchange(request, lane).catch(async (error: unknown) => {
       // SHOULD: no more of it (spec@2025-11-25 basic/lifecycle#version-negotiation)
       if (error instanceof TransportError && error.code === "version") await current.close();
-      if (!(error instanceof TransportError) || error.cause !== PROBED) throw error;
+      const bears = !(error instanceof TransportError) || error.cause !== PROBED;
+      if (bears || closing) throw error;
       restarted ??= start("legacy").then((next) => watch(current = next));
       return (await restarted).exchange(request, lane);
     }),
@@ -5673,9 +5700,13 @@ async function requestOlder({ url, options, session, version }: OlderHttpState,
   }
 }
 /** Takes a message; false: it is none. */
-function receiveOlder({ calls, take, options }: OlderHttpState, text: string): boolean {
+function receiveOlder({ calls, take, options }: OlderHttpState, text: string,
+  asked?: JSONRPCMessage): boolean {
   try {
-    const message = readMessage(parseJSON(text));
+    const read = readMessage(parseJSON(text));
+    // An error without an id is about what was posted.
+    const own = "error" in read && (read.id ?? null) === null && asked && "id" in asked;
+    const message: JSONRPCMessage = own ? { ...read, id: asked.id } as JSONRPCErrorResponse : read;
     if (calls.settle(message) === false) take(message);
     return true;
   } catch (error) {
@@ -5683,15 +5714,17 @@ function receiveOlder({ calls, take, options }: OlderHttpState, text: string): b
     return false;
   }
 }
-/** Reads a stream, and takes it up again when it breaks, until nothing more is awaited. */
+/** Reads a stream, and takes it up again when it breaks; says what was heard, and how to wait. */
 async function followOlder(state: OlderHttpState, first: Response, signal: AbortSignal):
-  Promise<void> {
+  Promise<{ heard: boolean; wait: number }> {
   const { limit = MAX_MESSAGE, retryMs = 1_000, maxRetries = 5 } = state.options;
   let [last, wait, failures]: [string | undefined, number, number] = [undefined, retryMs, 0];
+  let heard = false; // an event with a new id, or with something in it
   const read = async (body: ReadableStream<Uint8Array>) => {
     for await (const { id, data, retry } of readEvents(body, limit)) {
       if (id !== undefined && id !== last) [last, failures] = [id, 0];
       if (retry !== undefined) wait = retry;
+      heard ||= data !== "" || id !== undefined;
       if (data !== "") receiveOlder(state, data);
       await undefined; // whoever got it ends the signal
       if (signal.aborted) return;
@@ -5699,15 +5732,16 @@ async function followOlder(state: OlderHttpState, first: Response, signal: Abort
   };
   for (let response: Response | undefined = first; response?.body; ) {
     await read(response.body).catch(() => {}); // it broke off
-    if (signal.aborted || last === undefined || failures++ >= maxRetries) return;
+    if (signal.aborted || last === undefined || failures++ >= maxRetries) return { heard, wait };
     // MUST: not sooner (spec@2025-11-25 basic/transports#sending-messages-to-the-server)
     await pause(wait, signal);
-    if (signal.aborted) return;
+    if (signal.aborted) return { heard, wait };
     response = await requestOlder(state, { ...EVENTS, "Last-Event-ID": last }, { signal })
       .catch(() => undefined);
-    if (response !== undefined && response.status !== 200) return; // it is gone
+    if (response !== undefined && response.status !== 200) return { heard, wait }; // it is gone
     if (response === undefined && failures < maxRetries) response = first; // not there: once more
   }
+  return { heard, wait };
 }
 async function postOlderServer(state: OlderHttpState, message: JSONRPCMessage,
   signal: AbortSignal): Promise<void> {
@@ -5733,9 +5767,11 @@ async function postOlderServer(state: OlderHttpState, message: JSONRPCMessage,
     throw new TransportError("session", "The session has ended");
   }
   if (opens && status === 200) state.session = headers.get("mcp-session-id") ?? undefined;
-  if (hasType(response, "text/event-stream")) return followOlder(state, response, signal);
+  const streams = hasType(response, "text/event-stream");
+  if (streams) return void await followOlder(state, response, signal);
   const text = await readText(response.body, state.options.limit ?? MAX_MESSAGE) ?? "";
-  if (hasType(response, "application/json") && text !== "" && receiveOlder(state, text)) return;
+  const json = hasType(response, "application/json") && text !== "";
+  if (json && receiveOlder(state, text, message)) return;
   if (status >= 300 || status === 200 && "id" in message) throw new TransportError("http",
     `HTTP ${status} from ${bareUrl(state.url)}: ${JSON.stringify(text.slice(0, 200))}`,
     { reply: { status, text } });
@@ -5743,12 +5779,18 @@ async function postOlderServer(state: OlderHttpState, message: JSONRPCMessage,
 /** Reads the stream of the session, for what the server says of itself. */
 async function hearSession(state: OlderHttpState): Promise<void> {
   const { session, closing: { signal }, options: { retryMs = 1_000, maxRetries = 5 } } = state;
-  for (let tries = 0; tries < maxRetries && state.session === session; tries++) {
-    const response = await requestOlder(state, EVENTS, { signal });
-    const streams = response.status === 200 && hasType(response, "text/event-stream");
-    if (!streams) return response.body?.cancel(); // there need not be one
-    await followOlder(state, response, signal);
-    await pause(retryMs, signal);
+  let known = false; // that there is such a stream
+  for (let failures = 0; failures <= maxRetries && state.session === session; failures++) {
+    const response = await requestOlder(state, EVENTS, { signal }).catch((error: unknown) => {
+      if (!known) throw error;
+    });
+    const streams = response?.status === 200 && hasType(response, "text/event-stream");
+    if (response && !streams) return response.body?.cancel(); // there need not be one
+    known = true;
+    const { heard = false, wait = retryMs } =
+      response ? await followOlder(state, response, signal) : {};
+    if (heard) failures = -1; // only those in a row count
+    await pause(wait, signal);
     if (signal.aborted) return;
   }
 }
@@ -7245,7 +7287,6 @@ export interface DemoOptions extends Pick<ServerOptions, "report" | "list"> {
 }
 /** Who speaks below the cut, as server and as client. */
 export const SELF: Implementation = { name: "mcp-raw", version: "0.1.0" };
-
 const SPEC = "https://modelcontextprotocol.io/specification";
 
 /** What is said of a tool that changes nothing. */
@@ -7437,23 +7478,24 @@ export function demoServer({ note = () => {}, report = () => {}, list = {} }: De
 //
 //   "isError":true  ->  is The call was in order and the tool failed: ..
 
-// > stands for a request, < for its result, ! for a notification; the others
-// for members and types in a message, and events. {name} is what it names.
+// > stands for a request, < for its result, ! for a notification, _ for MCP's
+// members of _meta, the others for members, types, events. {name} is what a
+// message names.
 const EXPLANATIONS: Readonly<Record<string, string>> = {
   line: "is One line is one message: a JSON object and a newline (spec basic/transports/stdio).",
-  post: `is Each message is a POST of its own. Headers repeat what proxies need to know.
+  "mcp-method": `is Each message is a POST of its own. Headers repeat what proxies need to know.
 must Headers and body agree (spec basic/transports/streamable-http#server-validation).`,
   request: "is A request: method and params say what is wanted, id comes back with the answer.",
-  result: 'is The answer to the request with this id. resultType "complete": that is all of it.',
+  complete: 'is The answer to the request with this id. resultType "complete": that is all of it.',
   error: "is An error comes in place of a result: what was asked for is not done.",
   notification: "is No id: a notification, which nobody answers (spec basic#notifications).",
-  clientCapabilities: `is _meta says in every request which version of MCP this is, and who asks.
+  _protocolVersion: `is _meta says in every request which version of MCP this is, and who asks.
 why Then any process can answer any request: nothing is agreed on before (spec basic#meta).`,
   elicitation: "is elicitation: the server may ask the user, in a form or (url) on a web page.",
-  serverInfo: "should serverInfo is for people to read: nothing proves it (spec basic#meta).",
+  _serverInfo: "should serverInfo is for people to read: nothing proves it (spec basic#meta).",
   ttlMs: `is ttlMs: for how many ms a copy may be used. cacheScope: by all, or by who asked.
 should Ask again after that (spec server/utilities/caching#time-to-live-ttl-field).`,
-  nextCursor: "is There is more: ask again with this as cursor (spec server/utilities/pagination).",
+  nextCursor: "is There is more: ask with nextCursor as cursor (spec server/utilities/pagination).",
   ">server/discover": `is Asks which versions of MCP the server speaks, and what it offers.
 must Every server answers this (spec server/discover).`,
   "<server/discover": `is capabilities: tools are functions to call, resources data to read, \
@@ -7464,12 +7506,12 @@ and subscribe: the client can be told of changes.`,
 a JSON Schema. annotations are hints: does it change anything? (spec server/tools#tool)`,
   ">tools/call": 'is Calls the tool "{name}" (spec server/tools#calling-tools).',
   "<tools/call": "is content is for the model to read (spec server/tools#tool-result).",
-  structuredContent: "is The same as JSON, for programs (spec server/tools#structured-content).",
+  structuredContent: "is structuredContent is the same as JSON, for programs (spec server/tools).",
   image: "is data is the picture, its bytes as Base64 (spec server/tools#image-content).",
   resource_link: "is A link to what resources/read gives (spec server/tools#resource-links).",
   isError: `is The call was in order and the tool failed: a result, marked isError.
 why A model reads results, and may try again (spec server/tools#error-handling).`,
-  logLevel: "is logLevel asks for notes on this call, of this weight and above.",
+  _logLevel: "is logLevel asks for notes on this call, of this weight and above.",
   "!message": "is A note on the call. Deprecated: stderr will do (spec server/utilities/logging).",
   progressToken: "is progressToken asks to be told, under this name, how far the call is.",
   "!progress": "is How far the call is (spec basic/patterns/progress#progress-flow).",
@@ -7478,7 +7520,7 @@ should It gets no answer any more (spec basic/patterns/cancellation#behavior-req
   "S->C!cancelled": "is On stdio that is said once more, as there is no stream to close.",
   closes: `is The client closes the connection: over HTTP, that gives the request up \
 (spec basic/transports/streamable-http#cancellation).`,
-  opens: `is The answer takes its time: a stream, on which each event is a message.
+  opens: `is A stream opens, for what takes its time: each event on it is a message.
 should Proxies let it flow (spec basic/transports/streamable-http#receiving-messages).`,
   comment: "is After : stands no message; it shows that the connection is alive.",
   ">resources/list": "is Asks what there is to read (spec server/resources#listing-resources).",
@@ -7511,17 +7553,23 @@ should The server ends it with a result (spec basic/patterns/subscriptions#grace
   "<subscriptions/listen": "is There will be no more news: the server ends this in good order.",
   "!subscriptions/acknowledged": `is What the server will tell of.
 must It comes before all else (spec basic/patterns/subscriptions#acknowledgment).`,
-  subscriptionId: "is subscriptionId: the id of the request that wants to hear this.",
+  _subscriptionId: "is subscriptionId: the id of the request that wants to hear this.",
   "!list_changed": "is This list has changed: ask for it again.",
   "!resources/updated": "is {name} has changed: read it again.",
   ">initialize": `is Before 2026-07-28 both sides first said who they are, and what they speak.
 why Later messages need not say it: the two are in a session, which has to be kept.`,
   "<initialize": "is The version that both speak, and what the server offers.",
+  "mcp-session-id": "is mcp-session-id names the session: all that follows says it.",
+  GET: "is Asks for a stream of what the server says unasked.",
+  DELETE: "is Ends the session.",
+  202: "is Taken: there is nothing to answer.",
+  leaves: "is The client closes a stream. Before 2026-07-28 that gave nothing up.",
   "!initialized": "is The client is ready: now the server may ask, too.",
   ">elicitation/create": `is Here the server asks: a request to the client, with an id of its own.
 why Then a call could wait for an answer; now its result asks, and nobody waits.`,
   "<elicitation/create": "is The user's answer. The server goes on with the call that asked.",
   ">resources/subscribe": "is Asks to be told when {name} changes.",
+  "<resources/subscribe": "is Agreed. That a list has changed is told unasked.",
   "-32601": "is -32601: the server offers no such method (spec basic#error-codes).",
   "-32602": "is -32602: wrong params, or no such tool (spec server/tools#error-handling).",
   "-32020": `is -32020: a header and the body differ, so the request is refused with status 400.
@@ -7538,7 +7586,7 @@ interface Reading {
 }
 const OURS = "io.modelcontextprotocol/";
 const membersOf = (value: unknown): string[] =>
-  Object.keys(isObject(value) ? value : {}).map((key) => key.replace(OURS, ""));
+  Object.keys(isObject(value) ? value : {}).map((key) => key.replace(OURS, "_"));
 function readRequest(message: JSONRPCNotification & { id?: RequestId }): Reading {
   const { method, params = {} } = message;
   const { name, uri, ref, requestId, _meta } = params;
@@ -7564,8 +7612,8 @@ function readResponse(message: JSONRPCResponse, asked: Map<string, Reading>): Re
   const questions = Object.values(Object(inputRequests)).filter(isObject).map((question) =>
     `${question.method}${Object(question.params).mode === "url" ? " url" : ""}`);
   const types = [content].flat().map((block) => String(Object(block).type));
-  return { kind: "result", about, meta,
-    topics: [first, ...questions, ...types, ...membersOf(members), ...membersOf(meta)] };
+  return { kind: "result", about, meta, topics: [String(resultType), first, ...questions,
+    ...types, ...membersOf(members), ...membersOf(meta)] };
 }
 // #endregion
 
@@ -7590,9 +7638,8 @@ export interface WireEntry {
   seq: number;
   ms: number; // since the first
   direction: "C->S" | "S->C";
-  /** The bytes as text: a line with its newline, a body, an event of a stream. */
-  text: string;
-  frame: "line" | "body" | "event";
+  text: string; // the bytes
+  frame: "line" | "body" | "event"; // a line with its newline; of a stream, one event
   head?: readonly string[]; // of HTTP: the first line, then the headers
   what?: string; // happened, when nothing was said
 }
@@ -7610,19 +7657,19 @@ export const printable = (text: string): string =>
   text.replace(/[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, (char) =>
     ({ "\n": "\\n", "\r": "\\r", "\t": "\\t" })[char] ??
     `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
-/** Lines of a width that joined give the text, broken after `,` `{` `[` alone. */
-export function breakText(text: string, width: number): string[] {
-  const lines: string[] = [];
-  let line = "";
-  for (const piece of text.split(/(?<=[,{[])/)) {
-    if (line !== "" && columnsOf(line) + columnsOf(piece) > width) {
-      lines.push(line);
-      line = "";
-    }
-    line += piece;
+/** Joins pieces to lines of a width, where they are not wider themselves. */
+function wrap(pieces: readonly string[], width: number): string[] {
+  const lines = [""];
+  for (const piece of pieces) {
+    const longer = `${lines.at(-1)}${piece}`;
+    if (lines.at(-1) === "" || columnsOf(longer) <= width) lines[lines.length - 1] = longer;
+    else lines.push(piece);
   }
-  return [...lines, line];
+  return lines;
 }
+/** Lines of a width that joined give the text, broken after `,` `{` `[` alone. */
+export const breakText = (text: string, width: number): string[] =>
+  wrap(text.split(/(?<=[,{[])/), width);
 
 const sameAs = (count: number, what: string, first: number | undefined) =>
   `..same ${count} ${what}${count === 1 ? "" : "s"} as #${first}..`;
@@ -7661,36 +7708,29 @@ export const masked = (text: string): string => text.replace(SECRET, "$1..masked
   /("(?:access_token|refresh_token|id_token|client_secret)"\s*:\s*")[^"]+/g, "$1..masked..");
 
 function readEntry(entry: WireEntry, asked: Map<string, Reading>): Reading {
-  const { frame, direction, text, what = "no body" } = entry;
+  const { frame, direction, text, what = "no body", head = [] } = entry;
   let payload = frame === "event" ? "" : text.trim();
   if (frame === "event") eventParser(({ data }) => (payload = data))(text);
   const silent = text === "" ? what : "comment";
-  if (payload === "") return { kind: silent, about: "", topics: [silent] };
+  const seen = [frame, ...head.map((line) => line.split(/[: ]/)[0] ?? "")];
+  if (payload === "") return { kind: silent, about: "", topics: [silent, ...seen] };
   try {
     const message = readMessage(parseJSON(payload));
     const reading = "method" in message ? readRequest(message) : readResponse(message, asked);
     if (reading.kind === "request") asked.set(JSON.stringify(Object(message).id), reading);
     const { kind, topics } = reading;
-    const framing = frame === "line" ? "line" : direction === "C->S" ? "post" : "";
-    return { ...reading, topics: [framing, kind, ...topics, `${direction}${topics[0]}`] };
+    return { ...reading, topics: [...seen, kind, ...topics, `${direction}${topics[0]}`] };
   } catch (error) {
     return { kind: "not MCP", about: "", topics: ["fault"], fault: (error as Error).message };
   }
 }
 
 /** Lines of "label words" with the label in a column of its own. */
-function explain(text: string, width: number): string[] {
-  return text.split("\n").flatMap((line) => {
-    const [label = "", first = "", ...words] = line.split(/(?<!\(spec) /);
-    const lines = [`  ${label.padEnd(6)} ${first}`];
-    for (const word of words) {
-      const longer = `${lines.at(-1)} ${word}`;
-      if (columnsOf(longer) > width) lines.push(`         ${word}`);
-      else lines[lines.length - 1] = longer;
-    }
-    return lines;
-  });
-}
+const explain = (text: string, width: number): string[] => text.split("\n").flatMap((line) => {
+  const [label = "", words = ""] = line.split(/ (.*)/);
+  return wrap(words.split(/(?<!\(spec)(?= )/), width - 9)
+    .map((part, at) => `  ${(at === 0 ? label : "").padEnd(6)} ${part.trimStart()}`);
+});
 const COLORS: Readonly<Record<string, number>> = { "C->S": 36, "S->C": 32, bad: 31, dim: 2 };
 /** Colour is for terminals, unless the environment says otherwise. */
 export const wantsColor = ({ NO_COLOR, FORCE_COLOR }: ColorWish, terminal: boolean): boolean =>
@@ -7718,9 +7758,10 @@ export function wireLog({ columns = 100, color = false }: WireLogOptions = {}):
   return (entry) => {
     const { seq, direction, head = [] } = entry;
     const reading = readEntry(entry, asked);
-    const { topics, fault, name = "", meta } = reading;
-    const shown = foldMeta(entry.text, meta, seq, known);
-    const fresh = topics.filter((topic) => Object.hasOwn(EXPLANATIONS, topic) && !said.has(topic));
+    const { topics, fault, name = "" } = reading;
+    const shown = foldMeta(entry.text, reading.meta, seq, known);
+    const fresh = [...new Set(topics)].filter((topic) =>
+      Object.hasOwn(EXPLANATIONS, topic) && !said.has(topic));
     for (const topic of fresh) said.add(topic);
     const notes = fresh.map((topic) =>
       String(EXPLANATIONS[topic]).replace("{name}", () => printable(name)));
@@ -7783,18 +7824,23 @@ function watchEvents(tap: WireTap): (chunk: string) => void {
 export const watchFetch = (tap: WireTap, inner: typeof fetch): typeof fetch =>
   async (input, init = {}) => {
     const asked = { direction: "C->S", frame: "body" } as const;
+    const given = new Headers(init.headers);
     tap({ ...asked, text: typeof init.body === "string" ? init.body : "",
-      head: headOf(`${init.method ?? "GET"} ${bareUrl(`${input}`)}`, new Headers(init.headers)) });
+      head: headOf(`${init.method ?? "GET"} ${bareUrl(`${input}`)}`, given) });
     let over = false;
-    init.signal?.addEventListener("abort", () =>
-      over || tap({ ...asked, text: "", what: "closes" }));
+    init.signal?.addEventListener("abort", () => over ||
+      tap({ ...asked, text: "", what: given.has("mcp-session-id") ? "leaves" : "closes" }));
     const response = await inner(input, init);
     const { status, statusText, headers, url } = response;
     const reply = { direction: "S->C", frame: "body", head: headOf(`${status}`, headers) } as const;
     const streams = /^text\/event-stream/i.test(headers.get("content-type") ?? "");
     if (streams) tap({ ...reply, text: "", what: "opens" });
     let whole = "";
-    const see = streams ? watchEvents(tap) : (chunk: string) => void (whole += chunk);
+    const events = watchEvents((entry) => {
+      over ||= /^data: *\{(?!.*"method":)/m.test(entry.text); // the answer: no more is awaited
+      tap(entry);
+    });
+    const see = streams ? events : (chunk: string) => void (whole += chunk);
     const decoder = new TextDecoder();
     const flush = () => {
       over = true;
@@ -7867,9 +7913,6 @@ export function watchPipe(tap: WireTap, { readable, write }: Pipe): Pipe {
 // the fault and what to do about it.
 //
 //   call add a=2 -H "X: y" http://host/mcp  ->  words add, a=2, URL; --header
-//
-// Exit codes: 0 fine, 1 usage or unexpected, 3 authorization, 4 unreachable or
-// timed out or died, 5 refused or failed, 6 a rule broken, 130, 143 on signals.
 
 /** The world of the command line. */
 export interface IO {
@@ -7910,7 +7953,7 @@ call   [TOOL [key=value ...] | --method M [--params JSON] | --line TEXT | --list
   --page N          serve the demo's lists in pages of N entries
 
 Results go to stdout, all else to stderr. Exit codes: 0 fine, 1 usage, 3 authorization,
-4 unreachable, timed out or died, 5 tool error or not found, 6 a rule broken.
+4 unreachable, timed out or died, 5 tool error or not found, 6 a rule broken, 130 Ctrl-C.
 `;
 
 // Per command: = takes a value, * may be repeated, ? takes a number or nothing.
@@ -8120,7 +8163,8 @@ function urlLines(url: string): string[] {
   return [url, `The host is ${host}`,
     /(?:^|\.)xn--/.test(host) ? "Its name is in Punycode, so it may look like another" : "",
     username + password === "" ? "" : "What stands before the @ is not the host",
-    protocol === "https:" ? "" : "What is typed there can be read on its way (http)"];
+    protocol === "https:" ? "" : "What is typed there can be read on its way (http)",
+  ].filter((line) => line !== "");
 }
 /** What a person at the terminal says in place of a model. */
 async function putSample({ messages, systemPrompt }: CreateMessageRequestParams, ask: Put) {
@@ -8144,8 +8188,7 @@ export function answersOf(stage: Stage): Answers {
   /** Asks one thing after the other, saying who asks. */
   const inTurn = <T>(lines: string[], work: () => Awaitable<T>): Promise<T> => {
     const next = last.then(() => {
-      const [first, ...rest] = lines.filter((line) => line !== "").map(printable);
-      io.stderr(`${[`${[targetOf(args)].flat().join(" ")} ${first}`, ...rest].join("\n  ")}\n`);
+      io.stderr(`${[targetOf(args)].flat().join(" ")} ${lines.map(printable).join("\n  ")}\n`);
       return work();
     });
     last = next.catch(() => {});
@@ -8514,6 +8557,8 @@ interface Scene {
   /** Whether the server has noted something since the act began. */
   noted(): boolean;
   lie?: () => Promise<unknown>;
+  /** The call that hears of changes until the end. */
+  listening?: Promise<unknown>;
   end(): Promise<string>;
 }
 type Play = (scene: Scene) => unknown;
@@ -8536,8 +8581,8 @@ async function givesUp({ client, noted }: Scene): Promise<void> {
 async function listens(scene: Scene): Promise<void> {
   let told = 0;
   const notifications = { resourcesListChanged: true, resourceSubscriptions: ["note:latest"] };
-  scene.client.call("subscriptions/listen", { notifications },
-    { timeoutMs: Infinity, onNotification: () => void told++ }).catch(() => {}); // until the end
+  scene.listening = scene.client.call("subscriptions/listen", { notifications },
+    { timeoutMs: Infinity, onNotification: () => void told++ }).catch(() => {});
   await until(() => told === 1);
   await calls("add_note", { text: "Buy milk" })(scene);
   await until(() => told === 3);
@@ -8569,37 +8614,35 @@ const OLDER_ACTS: typeof ACTS = [
   ["The client wants to hear of changes, and makes one", listens],
 ];
 
-/** The user of the demo, who fills in what has no default. */
-const answers: Answers = { form: () => ({ action: "accept", content: { name: "Ada" } }) };
-const meet = (exchange: Exchange) =>
-  connect(exchange, { ...answering(answers), info: SELF }) as AnyClient;
+/** Meets a server for a user who fills in what has no default. */
+const meet = async (target: string | readonly string[], how: OpenOptions) => {
+  const form = () => ({ action: "accept", content: { name: "Ada" } }) as const;
+  const { client, connection } = await open(target, { info: SELF, answers: { form }, ...how });
+  return { client: client as AnyClient, close: connection.close };
+};
 type MakeScene = (tap: WireTap, hear: (said: string) => void, stage: Stage, era: Era) =>
   Promise<Omit<Scene, "noted">>;
 const pipeScene: MakeScene = async (tap, hear, { io, onEnd }, era) => {
-  const connection = await spawnServer([...await io.self(), "serve", "--stdio", "--page", "1"],
-    { onStderr: hear, onLine: watchLine(tap),
-      connect: (send, more = {}) => connectEither(send, { ...more, answers, era }) });
-  onEnd(connection.close);
-  return { client: meet(connection.exchange), async end() {
-    await connection.close();
-    return "The client has closed the server's stdin, and the server has ended.";
-  } };
+  const command = [...await io.self(), "serve", "--stdio", "--page", "1"];
+  const { client, close } = await meet(command, { era, onStderr: hear, onLine: watchLine(tap) });
+  onEnd(close);
+  return { client, end: () => close().then(() =>
+    "The client has closed the server's stdin, and the server has ended.") };
 };
 const httpScene: MakeScene = async (tap, note, { onEnd }, era) => {
   const app = demoServer({ note, list: { pageSize: 1 } });
-  // Another port than that of a demo just before: fetch may hold on to a dead connection.
+  // Not the port of a demo just before, to which fetch may hold a connection.
   const { url, close } = await app.listen(era === "modern" ? 3100 : 0).catch(() => app.listen(0));
   onEnd(close);
-  const reach = (headers: Record<string, string>) => connectHttpEither(url,
-    { fetch: watchFetch(tap, fetch), headers, answers, era });
-  const [connection, liar] = [reach({}), meet(reach({ "Mcp-Method": "tools/list" }).exchange)];
-  return { client: meet(connection.exchange), lie: () => liar.call("server/discover", {}),
-    async end() {
-      if (era === "legacy") await connection.close();
-      await close();
-      return era === "legacy" ? "The client has ended the session, and the server has stopped."
-        : "The server has stopped. Over HTTP nothing else has to end.";
-    } };
+  const how = { era, fetch: watchFetch(tap, fetch) };
+  const mine = await meet(url, how);
+  const liar = await meet(url, { ...how, headers: { "Mcp-Method": "tools/list" } });
+  return { client: mine.client, lie: () => liar.client.call("server/discover", {}), async end() {
+    if (era === "legacy") await mine.close();
+    await close();
+    return era === "legacy" ? "The client has ended the session, and the server has stopped."
+      : "The server has stopped. Over HTTP nothing else has to end.";
+  } };
 };
 
 /** The command `demo`. */
@@ -8616,7 +8659,7 @@ Model Context Protocol, over ${over}.
 Lines after | joined are the exact bytes, counted before B, but for {..same..}: what an earlier
 message had. (spec ...) is a page of ${SPEC}/${MODERN_VERSIONS}\n`);
   const perform = async (acts: typeof ACTS, era: Era) => {
-    const scene = { noted: () => said !== "",
+    const scene: Scene = { noted: () => said !== "",
       ...await (http ? httpScene : pipeScene)(tap, hear, stage, era) };
     for (const [title, ...plays] of acts.filter(([title]) => scene.lie || !/header/.test(title))) {
       io.stdout(`\n== ${title}`); // a request begins on a new line
@@ -8625,7 +8668,9 @@ message had. (spec ...) is a page of ${SPEC}/${MODERN_VERSIONS}\n`);
       said = "";
     }
     io.stdout("\n== The end\n");
-    io.stdout(`\n  ${await scene.end()}\n`);
+    const farewell = await scene.end();
+    await endsWithin(1_000, Promise.resolve(scene.listening)); // what is on its way is told
+    io.stdout(`\n  ${farewell}\n`);
   };
   if (era !== "legacy") await perform(ACTS, "modern");
   if (era === undefined) io.stdout(`\nThe same server, and a client that speaks ${
@@ -8678,9 +8723,7 @@ async function serveCommand(stage: Stage): Promise<number> {
   const loopbackOnly = /^(?:127\.|localhost$|::1$)/.test(host);
   const allowOrigins = args.all("--allow-origin");
   const bad = allowOrigins.find((one) => !URL.canParse(one) || new URL(one).origin !== one);
-  if (bad !== undefined) {
-    throw usage(`--allow-origin takes an origin like https://example.com, not ${bad}`);
-  }
+  if (bad !== undefined) throw usage(`--allow-origin takes https://example.com, not ${bad}`);
   const open = new Set<OpenLane>();
   const plain = serveBoth(app.exchange,
     { ...app.http, ...options, allowOrigins, loopbackOnly, open });
@@ -8688,17 +8731,13 @@ async function serveCommand(stage: Stage): Promise<number> {
   const port = http === "" ? 3100 : numberOf(args, "--http", 65_535);
   const { url, close } = await listen(handle, port ?? 3100, { host, open });
   onEnd(close);
-  onEnd(() => {
-    app.changes.close();
-    return pause(0); // subscriptions end with a result
-  });
+  onEnd(() => pause(0)); // what this ends is answered first:
+  onEnd(app.changes.close);
   say(io, `serving ${url} until Ctrl-C`);
   if (!loopbackOnly) say(io, `Whoever reaches ${host} may call: there is no authorization here.`);
   return new Promise(() => {});
 }
 
-const COMMANDS: Readonly<Record<string, (stage: Stage) => Promise<number>>> =
-  { demo: demoCommand, serve: serveCommand, call: callCommand };
 /** Runs a command line in the world given; resolves to the exit code. */
 export async function main(argv: readonly string[], io: IO): Promise<number> {
   const ends: (() => unknown)[] = [];
@@ -8719,10 +8758,11 @@ export async function main(argv: readonly string[], io: IO): Promise<number> {
       stopping.abort(new TransportError("cancelled", `interrupted by ${name}`));
       resolve({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }[name]);
     }));
-    const run = COMMANDS[args.command] ?? (() => interrupted);
-    const work = run({ args, io, signal: stopping.signal, onEnd: (end) => ends.push(end),
+    const stage: Stage = { args, io, signal: stopping.signal, onEnd: (end) => ends.push(end),
       warn: (sentence) => args.has("--quiet") || say(io, sentence),
-      tap: args.has("--wire") ? wireTap(io.stderr, looksOf(io, "stderr")) : undefined });
+      tap: args.has("--wire") ? wireTap(io.stderr, looksOf(io, "stderr")) : undefined };
+    const run = { demo: demoCommand, serve: serveCommand }[args.command] ?? callCommand;
+    const work = run(stage);
     work.catch(() => {}); // after a signal nobody waits for it
     return await Promise.race([work, interrupted]);
   } catch (error) {

@@ -3,7 +3,8 @@
 
 import {
   serveEither, serveLines, server, text, tool, type Context, type Exchange,
-  type HttpHandler, type InputRequest, type ServeOptions, type Server, type ServerOptions,
+  type HttpHandler, type InputRequest, type PromptDefinition, type ResourceDefinition,
+  type ServeOptions, type Server, type ServerOptions, type ToolDefinition,
 } from "../mcp-raw.ts";
 import { settled, sink, source } from "./kit.ts";
 import { posted, read } from "./kit-http.ts";
@@ -23,7 +24,8 @@ export const initialize = (version: string = VERSIONS[0], capabilities = "{}", i
   request(id, "initialize", `{"protocolVersion":"${version}","capabilities":${capabilities},` +
     '"clientInfo":{"name":"old","version":"1"}}');
 export const INITIALIZED = note("notifications/initialized");
-export const cancel = (id: string): string => note("notifications/cancelled", `{"requestId":${id}}`);
+export const cancel = (id: string): string =>
+  note("notifications/cancelled", `{"requestId":${id}}`);
 export const call = (id: string, name: string, args: string | object = "{}"): string =>
   request(id, "tools/call", `{"name":"${name}","arguments":${typeof args === "string" ? args
     : JSON.stringify(args)}}`);
@@ -51,8 +53,13 @@ export interface Book extends Server {
   faults: unknown[];
   counts: { once: number };
 }
-/** A server of tools that do what their arguments say. */
-export function book(more: Partial<ServerOptions> = {}): Book {
+export interface More extends Omit<Partial<ServerOptions>, "tools" | "resources" | "prompts"> {
+  tools?: readonly ToolDefinition[];
+  resources?: readonly ResourceDefinition[];
+  prompts?: readonly PromptDefinition[];
+}
+/** A server of tools that do what their arguments say, and of more if need be. */
+export function book(more: More = {}): Book {
   const [ran, aborted, faults]: [string[], string[], unknown[]] = [[], [], []];
   const held = new Map<string, () => void>();
   const counts = { once: 0 };
@@ -75,7 +82,9 @@ export function book(more: Partial<ServerOptions> = {}): Book {
       } }),
       tool({ name: "give", inputSchema: OBJECT, handler: ({ result }) => result as object as
         Record<string, unknown> }),
-      tool({ name: "fail", inputSchema: OBJECT, handler: ({ t }) => { throw new Error(String(t)); } }),
+      tool({ name: "fail", inputSchema: OBJECT, handler({ t }) {
+        throw new Error(String(t));
+      } }),
       tool({ name: "tell", inputSchema: OBJECT, async handler({ progress, logs, t }, context) {
         for (const one of progress as [number][] ?? []) await context.progress(...one);
         for (const one of logs as Told[] ?? []) await context.log(...one);
@@ -95,14 +104,14 @@ export function book(more: Partial<ServerOptions> = {}): Book {
         }
         return text(JSON.stringify(answers));
       } }),
-      ...(more.tools as never[] | undefined ?? []),
+      ...more.tools ?? [],
     ],
     resources: [{ uri: "x:/a", name: "a", read: () => "A" },
       { uri: "x:/who", name: "who", read: async ({ ask }) => JSON.stringify(await ask("k", FORM)) },
-      ...(more.resources as never[] | undefined ?? [])],
+      ...more.resources ?? []],
     prompts: [{ name: "who", get: async (_, { ask }) => JSON.stringify(await ask("k", FORM)) },
       { name: "p", arguments: [{ name: "v" }], complete: { v: ["one", "two"] }, get: () => "P" },
-      ...(more.prompts as never[] | undefined ?? [])],
+      ...more.prompts ?? []],
   });
   return { ...app, ran, aborted, faults, counts, release: (words) => held.get(words)?.() };
 }
@@ -117,9 +126,9 @@ export const SAMPLE = { method: "sampling/createMessage" as const, params: { max
 export const ROOTS = { method: "roots/list" as const };
 export const YES = { action: "accept", content: { ok: true } };
 
-/** Lets everything happen until a condition holds; five seconds at most. */
+/** Lets everything happen until a condition holds; two seconds at most. */
 export async function soon(condition: () => boolean, what = condition.toString()): Promise<void> {
-  const end = performance.now() + 5_000;
+  const end = performance.now() + 2_000;
   while (!condition()) {
     if (performance.now() > end) throw new Error(`did not come to pass: ${what}`);
     await settled();
@@ -181,17 +190,22 @@ export const eventsIn = (text: string): Event[] => text.split("\n\n").flatMap((b
   return fields.length === 0 ? [] : [{ data: "", ...Object.fromEntries(fields) } as Event];
 });
 
+/** Ends what tests have left open: a stream keeps its process alive. */
+export const leaveAll = (): void => open.splice(0).forEach((leave) => leave());
+const open: (() => void)[] = [];
 /** One HTTP request and what came back, a stream being read as it comes. */
 export async function http(handle: HttpHandler, method: string, headers: object, body = "") {
   const asked = posted(body, headers as Record<string, string>, method);
   const reply = await handle(asked);
   const stream = reply.stream === undefined ? undefined : read(reply);
+  if (stream !== undefined) open.push(() => asked.leave());
   const own = new Map(Object.entries(reply.headers).map(([name, value]) =>
     [name.toLowerCase(), value]));
   const events = () => eventsIn(stream?.text ?? "");
   const messages = (): any[] => stream === undefined ? [JSON.parse(reply.body ?? "null")].flat()
     : events().filter(({ data }) => data !== "").map(({ data }) => JSON.parse(data));
-  return { status: reply.status, body: reply.body, text: () => stream?.text ?? "", events, messages, streams: stream !== undefined,
+  return { status: reply.status, body: reply.body, text: () => stream?.text ?? "", events, messages,
+    streams: stream !== undefined,
     header: (name: string) => own.get(name),
     code: (): number | undefined => stream === undefined ? messages()[0]?.error?.code : undefined,
     closed: () => stream === undefined || stream.closed,
@@ -210,7 +224,8 @@ export const HEADERS = { "content-type": "application/json",
   "accept": "application/json, text/event-stream" };
 /** A client of one endpoint, without a session yet. */
 export const client = (handle: HttpHandler) => ({
-  post: (body: string, headers: object = {}) => http(handle, "POST", { ...HEADERS, ...headers }, body),
+  post: (body: string, headers: object = {}) =>
+    http(handle, "POST", { ...HEADERS, ...headers }, body),
   get: (headers: object = {}) => http(handle, "GET", { accept: "text/event-stream", ...headers }),
   drop: (headers: object = {}) => http(handle, "DELETE", headers),
 });

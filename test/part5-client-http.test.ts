@@ -2,6 +2,7 @@
 // keeps sessions as that revision says, and otherwise does what a script tells it.
 
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { afterEach, describe, mock, test } from "node:test";
 import {
   ProtocolError, TransportError, answering, compileSchema, connect, connectHttpEither, subscribe,
@@ -793,11 +794,12 @@ describe("Handshake client over HTTP: streams that break", () => {
   test("a server that cannot resume it fails the call, not the client " +
     "(spec@2025-11-25 basic/transports#resumability-and-redelivery)", async () => {
     for (const code of [400, 404, 405]) {
-      const { reply, call, ask } = await broken(() => status(code, "no"));
+      const { reply, call, ask, resumed } = await broken(() => status(code, "no"));
       reply.send(started);
       await turns();
       reply.end();
       assert.notEqual(await overtime(call), "result");
+      assert.deepEqual(resumed(), ["x-1"]); // the answer will not be another one
       assert.equal(await outcome(ask("tools/list")), "result");
       mock.timers.reset();
     }
@@ -992,6 +994,13 @@ describe("Handshake client over HTTP: cancellation and close", () => {
     assert.equal(sent("notifications/cancelled")[0]?.message.params?.["requestId"],
       sent("tools/call")[0]?.message.id);
     await comes(reply.over);
+  });
+
+  test("CAN-09: a signal used for many calls keeps no listener (engineering)", async () => {
+    const { client } = await ready();
+    const { signal } = new AbortController();
+    for (let n = 0; n < 50; n++) await client.call("tools/call", { name: "t" }, { signal });
+    assert.equal(getEventListeners(signal, "abort").length, 0);
   });
 
   test("close ends the session once, and all that was open with it " +

@@ -140,6 +140,17 @@ describe("Handshake client: which era a server speaks", () => {
     assert.ok("result" in await listed);
   });
 
+  test("LIF-04: what was found, or was not, leaves no timer that would keep a process " +
+    "(spec@2025-11-25 basic/lifecycle#shutdown)", async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((one) => one === "Timeout").length;
+    const before = timers();
+    const refused: Script = { initialize: () => no(-32603) };
+    for (const script of [{}, MODERN, refused]) {
+      await peer(script, { probeMs: 60_000 }).ask("tools/list").catch(() => {});
+      assert.equal(timers(), before);
+    }
+  });
+
   test("the probe is the first message, and a request of the newest revision like any other " +
     "(spec basic/transports/stdio#backward-compatibility)", async () => {
     const { ask, wire } = peer(MODERN);

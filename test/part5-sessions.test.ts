@@ -311,7 +311,8 @@ describe("calls of a session", () => {
     await talk.ask(request("1", "logging/setLevel", '{"level":"error"}'));
     for (const params of ['{"level":"verbose"}', '{"level":3}', "{}", undefined,
       '{"level":"ERROR"}', '{"level":"toString"}']) {
-      assert.deepEqual(await talk.ask(request("2", "logging/setLevel", params)), refused(-32602, 2));
+      assert.deepEqual(await talk.ask(request("2", "logging/setLevel", params)),
+        refused(-32602, 2));
     }
     void talk.say(call("3", "tell", { t: "end", logs: [["warning", 1], ["error", 2]] }));
     assert.deepEqual(await talk.hear(2),
@@ -346,7 +347,8 @@ describe("calls of a session", () => {
       const talk = await greeted();
       for (const method of ["resources/subscribe", "resources/unsubscribe"]) {
         for (const params of ["{}", undefined, '{"uri":5}']) {
-          assert.deepEqual(await talk.ask(request("1", method, params)), refused(-32602, 1), method);
+          assert.deepEqual(await talk.ask(request("1", method, params)), refused(-32602, 1),
+            method);
         }
       }
       assert.deepEqual(await talk.end(), []);
@@ -400,7 +402,8 @@ describe("calls of a session", () => {
       assert.deepEqual(await talk.ask(call("1", "none")), refused(-32602, 1));
       assert.deepEqual(await talk.ask(call("2", "fail", '{"t":"oh"}')), result(2,
         { content: [{ type: "text", text: "oh" }], isError: true }));
-      assert.deepEqual(await talk.ask(request("3", "tools/call", '{"name":5}')), refused(-32602, 3));
+      assert.deepEqual(await talk.ask(request("3", "tools/call", '{"name":5}')),
+        refused(-32602, 3));
       assert.deepEqual(await talk.end(), []);
     }
   });
@@ -544,7 +547,8 @@ describe("what a server asks a client of a session", () => {
     assert.deepEqual(await talk.end(), []);
   });
 
-  test("prompts and resources may ask too (spec@2025-11-25 client/elicitation#user-interaction-model)",
+  test("prompts and resources may ask too " +
+    "(spec@2025-11-25 client/elicitation#user-interaction-model)",
     async () => {
       const talk = await greeted("2025-06-18", BOTH);
       await talk.say(request("1", "prompts/get", '{"name":"who"}'));
@@ -569,9 +573,10 @@ describe("what a server asks a client of a session", () => {
         await progress(3);
         return text("end");
       } });
-    const talk = await greeted("2025-06-18", BOTH, book({ tools: [steps] as never }));
+    const talk = await greeted("2025-06-18", BOTH, book({ tools: [steps] }));
     await talk.say(request("1", "tools/call", '{"name":"steps","_meta":{"progressToken":"p"}}'));
-    const step = (progress: number) => noted("notifications/progress", { progressToken: "p", progress });
+    const step = (progress: number) =>
+      noted("notifications/progress", { progressToken: "p", progress });
     assert.deepEqual(await talk.hear(2), [step(1), asking("s1", "roots/list")]);
     await talk.say(answered("s1", { roots: [] }));
     assert.deepEqual(await talk.hear(2), [step(2), asking("s2", "roots/list")]);
@@ -685,7 +690,8 @@ describe("what a server asks a client of a session", () => {
     for (const [id, action] of [["s1", "decline"], ["s2", "cancel"]] as const) {
       await talk.say(ask({ k: VISIT }));
       await talk.hear();
-      assert.deepEqual(await talk.ask(answered(id, { action })), said(1, `{"k":{"action":"${action}"}}`));
+      assert.deepEqual(await talk.ask(answered(id, { action })),
+        said(1, `{"k":{"action":"${action}"}}`));
     }
     assert.deepEqual(await talk.end(), []);
   });
@@ -774,7 +780,8 @@ describe("what a server asks a client of a session", () => {
   });
 
   test("a sample is asked for in the words of the revision: one block a message before " +
-    "2025-11-25, no sound before 2025-03-26 (spec@2025-11-25 changelog#major-changes)", async () => {
+    "2025-11-25, no sound before 2025-03-26 (spec@2025-11-25 changelog#major-changes)",
+  async () => {
     const hi = { type: "text", text: "hi" };
     const sound = { type: "audio", data: "AAAA", mimeType: "audio/wav" };
     const sampling = (...messages: object[]) => ({ method: "sampling/createMessage",
@@ -831,8 +838,8 @@ describe("batches of 2025-03-26", () => {
     assert.deepEqual(await talk.end(), []);
   });
 
-  test("RPC-19: before the handshake, and in every other revision, an array is refused and nothing " +
-    "in it is done (spec@2025-06-18 changelog#major-changes)", async () => {
+  test("RPC-19: before the handshake, and in every other revision, an array is refused and " +
+    "nothing in it is done (spec@2025-06-18 changelog#major-changes)", async () => {
     const fresh = stdio();
     assert.deepEqual(await fresh.ask(batch(initialize("2025-03-26"))), refused(-32600));
     assert.deepEqual(failed(await fresh.ask(request("1", "tools/list"))), [1, -32002]);
@@ -900,7 +907,7 @@ describe("what a revision does not know is left out", () => {
     const hints = { annotations: { title: "H", readOnlyHint: true } };
     const app = book({ list: { pageSize: 100 }, tools: [
       tool({ ...rich, ...hints, inputSchema, outputSchema, handler }),
-      tool({ name: "list", inputSchema, outputSchema: { type: "array" }, handler })] as never });
+      tool({ name: "list", inputSchema, outputSchema: { type: "array" }, handler })] });
     for (const version of VERSIONS) {
       const talk = await greeted(version, "{}", app);
       const { result, ...others } = await talk.ask(request("1", "tools/list"));
@@ -910,7 +917,7 @@ describe("what a revision does not know is left out", () => {
       assert.deepEqual(tools.at(-2), { name: "rich", description: "d", inputSchema,
         ...late(version), ...since(version, "2025-06-18", { outputSchema }),
         ...since(version, "2025-03-26", hints) }, version);
-      assert.deepEqual(tools.at(-1), { name: "list", inputSchema }, "outputs are objects: " + version);
+      assert.deepEqual(tools.at(-1), { name: "list", inputSchema }, "outputs are objects");
       await talk.end();
     }
   });
@@ -919,10 +926,10 @@ describe("what a revision does not know is left out", () => {
     "(spec@2025-06-18 changelog#other-schema-changes)", async () => {
     const file = { ...rich, mimeType: "text/plain", annotations };
     const app = book({
-      resources: [{ ...file, uri: "x:/r", size: 3, read: () => "" }] as never,
+      resources: [{ ...file, uri: "x:/r", size: 3, read: () => "" }],
       templates: [{ ...file, uriTemplate: "y:/{v}", read: () => "" }],
       prompts: [{ ...rich, name: "rich", get: () => "",
-        arguments: [{ name: "v", title: "V", description: "d", required: true }] }] as never,
+        arguments: [{ name: "v", title: "V", description: "d", required: true }] }],
     });
     for (const version of VERSIONS) {
       const talk = await greeted(version, "{}", app);
@@ -935,7 +942,8 @@ describe("what a revision does not know is left out", () => {
       assert.deepEqual(templates, { resourceTemplates: [{ ...plain, uriTemplate: "y:/{v}" }] });
       assert.deepEqual(prompts.prompts.at(-1), { ...common, arguments: [{ name: "v",
         ...since(version, "2025-06-18", { title: "V" }), description: "d", required: true }] });
-      assert.deepEqual([Object.keys(resources), Object.keys(prompts)], [["resources"], ["prompts"]]);
+      assert.deepEqual([Object.keys(resources), Object.keys(prompts)],
+        [["resources"], ["prompts"]]);
       await talk.end();
     }
   });
@@ -982,7 +990,7 @@ describe("what a revision does not know is left out", () => {
   test("of the messages of a prompt the same (spec@2025-06-18 server/prompts#promptmessage)",
     async () => {
       const app = book({ prompts: [{ name: "all", get: () => ({ description: "d", _meta,
-        messages: content.map((content) => ({ role: "user", content })) }) }] as never });
+        messages: content.map((content) => ({ role: "user", content })) }) }] });
       for (const version of VERSIONS) {
         const talk = await greeted(version, "{}", app);
         const { result } = await talk.ask(request("1", "prompts/get", '{"name":"all"}'));
@@ -997,7 +1005,7 @@ describe("what a revision does not know is left out", () => {
     const contents = [{ uri: "x:/m", mimeType: "text/plain", text: "A", _meta },
       { uri: "x:/m#b", blob: "AAAA", _meta }];
     const app = book({ resources: [{ uri: "x:/m", name: "m",
-      read: () => ({ contents, ttlMs: 5, cacheScope: "public" }) }] as never });
+      read: () => ({ contents, ttlMs: 5, cacheScope: "public" }) }] });
     for (const version of VERSIONS) {
       const talk = await greeted(version, "{}", app);
       assert.deepEqual(await talk.ask(request("1", "resources/read", '{"uri":"x:/m"}')), result(1,
@@ -1045,7 +1053,8 @@ describe("a session without a transport", () => {
   const begin = async (capabilities = {}) => {
     const [app, sent] = [book(), [] as JSONRPCMessage[]];
     const session = openSession(app.exchange, { send: (message) => void sent.push(message),
-      notifications: { "notifications/mine": ({ n }) => void sent.push(noted(`mine ${n}`) as never) } });
+      notifications: { "notifications/mine": ({ n }) =>
+        void sent.push(noted(`mine ${n}`) as never) } });
     const exchange = (method: string, params?: object, on = lane()) =>
       session.exchange(one(method, params), on);
     assert.equal(session.version(), undefined);

@@ -26,16 +26,22 @@ export function normalized(output: string): string {
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi, "#uuid");
 }
 
-/**
- * The output with one thing in order: over HTTP the change that add_note makes is told on one
- * stream while the result of the call comes on another, and neither has to be first.
- */
+// Over HTTP these are followed by entries of which neither has to be first, for they come on
+// different streams: the change that add_note makes, told twice, and the result of the call; the
+// 202 for the user's answer, and the result of the call that asked.
+const RACES: readonly (readonly [after: RegExp, entries: number])[] = [
+  [/^#.* C->S .* tools\/call add_note\b/, 3],
+  [/^#.* C->S +result .* elicitation\/create\b/, 2],
+];
+/** The output, with such entries in one order. */
 export function ordered(output: string): string {
   const parts = output.split(/^(?=#\d|== )/m);
-  const asked = parts.findIndex((part) => /^#.* C->S .* tools\/call add_note\b/.test(part));
-  if (asked === -1) return output;
-  const told = parts.slice(asked + 1, asked + 4).map((part) => part.replace(/^#\d+/, "#").trim());
-  return [...parts.slice(0, asked + 1), ...told.sort(), ...parts.slice(asked + 4)].join("\n");
+  for (const [after, entries] of RACES) {
+    const at = parts.findIndex((part) => after.test(part)) + 1;
+    const told = parts.slice(at, at + entries).map((part) => part.replace(/^#\d+/, "#").trim());
+    if (at > 0) parts.splice(at, entries, ...told.sort().map((part) => `${part}\n`));
+  }
+  return parts.join("");
 }
 
 async function demo(
@@ -84,7 +90,7 @@ describe("the comparison of two outputs", () => {
     assert.equal(normalized(one), normalized(two));
   });
 
-  test("does not see what is sealed, nor which of three messages on two streams came first", () => {
+  test("does not see what is sealed, nor which of the messages on two streams came first", () => {
     const state = (sealed: string): string => normalized(`{"requestState":"${sealed}","a":1}`);
     assert.equal(state("3obwKW9cD5/+="), state("U6g2utZs/zt1="));
     assert.notEqual(state("x"), normalized('{"requestState":1,"a":1}'));
@@ -95,6 +101,10 @@ describe("the comparison of two outputs", () => {
     assert.equal(story(0, 1, 2), story(2, 0, 1));
     assert.notEqual(story(0, 1, 2), story(0, 1, 1));
     assert.notEqual(story(0, 1, 2), story(0, 1));
+    const answer = "#1 +1ms C->S result       id=\"s1\" elicitation/create 9 B\n";
+    const [taken, result] = ["+1ms S->C no body\n  < 202\n", "+1ms S->C result id=3\n  | {}\n"];
+    assert.equal(ordered(`${answer}#2 ${taken}#3 ${result}`),
+      ordered(`${answer}#2 ${result}#3 ${taken}`));
   });
 
   test("sees a message, a number and an order that differ", () => {
