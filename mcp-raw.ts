@@ -5540,7 +5540,7 @@ export function speakOlder(port: OlderPort, options: HandshakeOptions = {}): Old
       if ("id" in message) server.take(message);
       else if (method === "notifications/cancelled") server.cancel(params.requestId);
       else if (method === "notifications/elicitation/complete") {
-        state.visited.add(params.elicitationId);
+        if (state.visited.size < 1_000) state.visited.add(params.elicitationId);
         state.told.open();
       } else if (!handOn(state, message)) other(message);
     },

@@ -13,7 +13,7 @@ import {
 import { program, run as runAny, serving, shownBytes, type Outcome, type World,
 } from "./kit-cli.ts";
 
-// The servers of these tests speak the words of today; those of test/era.test.ts do not.
+// The servers of these tests speak the words of today; those of test/peers/era.test.ts do not.
 const run: typeof runAny = (argv, world) => runAny(argv[0] === "call" && !argv.includes("--era")
   ? ["call", "--era", "modern", ...argv.slice(1)] : argv, world);
 

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { program, run } from "./kit-cli.ts";
+import { program, run } from "../kit-cli.ts";
 
 /** A literal server of 2025-11-25 on stdio, which does with the first question what it is told. */
 const older = (first: string) => ["--", process.execPath, "-e", `

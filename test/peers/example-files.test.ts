@@ -9,10 +9,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { open, ProtocolError, subscribe, type Client, type Connection } from "../mcp-raw.ts";
-import { until } from "./kit-http.ts";
+import { open, ProtocolError, subscribe, type Client, type Connection } from "../../mcp-raw.ts";
+import { until } from "../kit-http.ts";
 
-const EXAMPLE = fileURLToPath(new URL("../examples/05-files.ts", import.meta.url));
+const EXAMPLE = fileURLToPath(new URL("../../examples/05-files.ts", import.meta.url));
 const base = realpathSync(mkdtempSync(join(tmpdir(), "example-files-")));
 after(() => rmSync(base, { recursive: true }));
 const at = (...names: string[]) => join(base, ...names);
@@ -184,7 +184,7 @@ describe("The tests above see a hole", () => {
       assert.ok(source.includes(from), from);
       const copy = at(`${what.replaceAll(" ", "-")}.mts`);
       writeFileSync(copy, source.replace(from, to)
-        .replace("../mcp-raw.ts", new URL("../mcp-raw.ts", import.meta.url).href));
+        .replace("../mcp-raw.ts", new URL("../../mcp-raw.ts", import.meta.url).href));
       const { client, connection } = await start(at("shared"), copy);
       try {
         assert.notDeepEqual(await readable(client, WAYS_OUT), []);
