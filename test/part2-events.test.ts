@@ -538,9 +538,3 @@ describe("Mirrored headers (spec basic/transports/streamable-http#request-metada
       [-32020, -32020]);
   });
 });
-
-// Cases of these kinds that do not apply yet:
-// SSE-22  needs subscriptions/listen
-// SSE-23  needs subscriptions/listen
-// SSE-24  needs subscriptions/listen
-// SSE-25  needs the server-to-client requests of the earlier revisions

@@ -1224,14 +1224,5 @@ describe("HTTP client", () => {
   });
 });
 
-// Cases of kind http and cancellation that are not tests here, and why:
-// HDR-15 the version header of a session: sessions belong to the earlier revisions
-// HDR-16 initialize over HTTP belongs to the earlier revisions; here it is refused (LIF-08)
-// HTTP-13 the client's GET stream belongs to the earlier revisions; this client sends POST alone
-// HTTP-37 session ids belong to the earlier revisions; here they are ignored (HDR-18)
-// CAN-01 the cancellation of initialize belongs to the earlier revisions
-// CAN-05 that a POST cancels belongs to the earlier revisions; its 202 is tested above
-// CAN-07 that a lost connection does not cancel belongs to the earlier revisions; that it does is
-//   tested above
-// HTTP-15, HTTP-19, HTTP-21, HTTP-25, HTTP-29, HTTP-35 need sockets: part7.test.ts
-// CAN-03, CAN-09: part4.test.ts
+// Cases of kind http and cancellation that are elsewhere: those that need sockets in part7, those
+// of the client in part4, those of earlier revisions in part5-*.

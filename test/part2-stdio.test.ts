@@ -1073,11 +1073,5 @@ describe("The client's end of a channel (spec basic/transports/stdio#receiving-m
   });
 });
 
-// Cases of these kinds that do not apply yet, or are proved elsewhere:
-// CAN-01  needs the handshake of the earlier revisions
-// CAN-05  is a POST: with the HTTP server
-// CAN-07  is a closed connection: with the HTTP server
-// CAN-08  no cancellation is posted in this revision: closing the stream is the cancellation
-// FRM-01  the half on HTTP bodies: with the events
-// RPC-19  needs a negotiated revision; that arrays are refused is proved above
-// RPC-21  needs the batches of 2025-03-26
+// Cases of these kinds that are elsewhere: those of HTTP in part2-http and part2-events, those of
+// earlier revisions in part5-*.

@@ -584,10 +584,6 @@ describe("Assemble", () => {
 });
 
 // Cases of kind security, schema and lifecycle that are not tests here, and why:
-// SCH-22 and SCH-23 for clients: the client does not check structuredContent yet
-// SCH-26 for resources: resources are a later chapter
-// SEC-02 and SEC-03: part2-http.test.ts, SEC-18 there too
-// SEC-07, SEC-08, SEC-16, SEC-19 belong to authorization
-// SEC-10, SEC-11 belong to requestState
-// LIF-24 is in part2-http.test.ts; that a tool asks for a capability itself belongs to multi
-//   round-trip requests
+// SCH-22, SCH-23 for clients: part4-checked; SCH-26 for resources: part3-resources
+// SEC-02, SEC-03, SEC-18: part2-http; SEC-10, SEC-11, LIF-24, LIF-30: part3-rounds
+// SEC-07, SEC-16, SEC-19, and SEC-08 for metadata: authorization, which is not here

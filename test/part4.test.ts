@@ -639,8 +639,5 @@ describe("Client and server together", () => {
   });
 });
 
-// Cases of kind lifecycle and cancellation that are not tests here, and why:
-// CAN-01, LIF-03, LIF-04, LIF-05, LIF-06, LIF-14 belong to the handshake of earlier revisions
-// LIF-08, LIF-15, LIF-21, LIF-24: part2-http.test.ts and part3.test.ts
-// LIF-18, LIF-19 belong to a client of both eras
-// LIF-28, LIF-30, LIF-31: part4-answering.test.ts
+// Cases of kind lifecycle and cancellation that are elsewhere: LIF-08, LIF-15, LIF-21, LIF-24 in
+// part2-http and part3, LIF-28, LIF-30, LIF-31 in part4-answering, the handshake's in part5-*.
