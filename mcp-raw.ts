@@ -4515,7 +4515,7 @@ const MODERN_ONLY = ["server/discover", LISTEN];
 function askOlder(port: SessionPort, { version }: Agreed, begun: Promise<void>) {
   const calls = pendingCalls();
   let last = 0;
-  const visited = new Map<Lane, string[]>(); // pages that the user agreed to visit, by call
+  const visited = new WeakMap<Lane, string[]>(); // pages that the user agreed to visit, by call
   const one = async (request: InputRequest, lane: Lane): Promise<unknown> => {
     // SHOULD: not sooner (spec@2025-11-25 basic/lifecycle#initialization)
     await begun;
@@ -4552,14 +4552,10 @@ function askOlder(port: SessionPort, { version }: Agreed, begun: Promise<void>) 
 }
 /** The error for a client that cannot be sent requests: it may visit pages, and call again. */
 function pagesToVisit(requests: unknown): ProtocolError {
-  const all = Object.values(Object(requests) as InputRequests);
-  const pages = all.flatMap(({ method, params }) =>
-    method === "elicitation/create" && params.mode === "url" ? [params] : []);
-  const [other] = all.filter(({ params }) => !pages.includes(params as never));
-  if (other !== undefined) return new ProtocolError(MISSING_REQUIRED_CLIENT_CAPABILITY,
-    "This needs a session", { requiredCapabilities: capabilityFor(other) });
+  const pages = Object.values(Object(requests) as InputRequests); // else it was -32021 already
   return new ProtocolError(URL_ELICITATION_REQUIRED, "Visit the page, then call again",
-    { elicitations: pages.map((page) => ({ ...page, elicitationId: crypto.randomUUID() })) });
+    { elicitations: pages.map(({ params }) =>
+      ({ ...params, elicitationId: crypto.randomUUID() })) });
 }
 
 interface SessionState {
@@ -4642,7 +4638,11 @@ const OWN_METHODS: Readonly<Record<string, (state: SessionState, params: Params)
       const why = "Method not found: resources/subscribe";
       if (!able || state.port.without !== undefined) throw new ProtocolError(METHOD_NOT_FOUND, why);
       const key = `:${uri}`;
-      if (!state.listens.has(key)) listenFor(state, key, { resourceSubscriptions: [uri] });
+      if (state.listens.has(key)) return {};
+      if (state.listens.size >= MAX_URIS) {
+        throw new ProtocolError(INVALID_PARAMS, "Too many subscriptions: unsubscribe first");
+      }
+      listenFor(state, key, { resourceSubscriptions: [uri] });
       return {};
     },
     "resources/unsubscribe"({ listens }, { uri }) {
@@ -7506,18 +7506,18 @@ and subscribe: the client can be told of changes.`,
 a JSON Schema. annotations are hints: does it change anything? (spec server/tools#tool)`,
   ">tools/call": 'is Calls the tool "{name}" (spec server/tools#calling-tools).',
   "<tools/call": "is content is for the model to read (spec server/tools#tool-result).",
-  structuredContent: "is structuredContent is the same as JSON, for programs (spec server/tools).",
+  structuredContent: "is structuredContent: the answer as JSON, for programs (spec server/tools).",
   image: "is data is the picture, its bytes as Base64 (spec server/tools#image-content).",
   resource_link: "is A link to what resources/read gives (spec server/tools#resource-links).",
   isError: `is The call was in order and the tool failed: a result, marked isError.
 why A model reads results, and may try again (spec server/tools#error-handling).`,
   _logLevel: "is logLevel asks for notes on this call, of this weight and above.",
-  "!message": "is A note on the call. Deprecated: stderr will do (spec server/utilities/logging).",
+  "!message": "is A note on a call. Deprecated: stderr will do (spec server/utilities/logging).",
   progressToken: "is progressToken asks to be told, under this name, how far the call is.",
   "!progress": "is How far the call is (spec basic/patterns/progress#progress-flow).",
   "!cancelled": `is The request with this requestId is given up.
 should It gets no answer any more (spec basic/patterns/cancellation#behavior-requirements).`,
-  "S->C!cancelled": "is On stdio that is said once more, as there is no stream to close.",
+  "S->C!cancelled": "is From a server: no more will come. Over HTTP, its stream would close.",
   closes: `is The client closes the connection: over HTTP, that gives the request up \
 (spec basic/transports/streamable-http#cancellation).`,
   opens: `is A stream opens, for what takes its time: each event on it is a message.
@@ -7550,7 +7550,7 @@ must It goes back as it came (spec basic/patterns/mrtr#client-requirements-basic
 must Its id is new (spec basic/patterns/mrtr#client-requirements-basic-workflow).`,
   ">subscriptions/listen": `is Asks to be told when such things change. The answer comes at the end.
 should The server ends it with a result (spec basic/patterns/subscriptions#graceful-closure).`,
-  "<subscriptions/listen": "is There will be no more news: the server ends this in good order.",
+  "<subscriptions/listen": "is The late answer: no more news, as one side is about to leave.",
   "!subscriptions/acknowledged": `is What the server will tell of.
 must It comes before all else (spec basic/patterns/subscriptions#acknowledgment).`,
   _subscriptionId: "is subscriptionId: the id of the request that wants to hear this.",

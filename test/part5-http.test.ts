@@ -44,6 +44,20 @@ const only = (reply: Reply) => {
   assert.equal(all.length, 1, JSON.stringify(all));
   return coded(all[0]);
 };
+/** A source of changes, and how many listen to it. */
+function counted() {
+  const inner = changeSource();
+  const hearers = new Set<unknown>();
+  return { listening: () => hearers.size, changes: { ...inner,
+    listen(hear: Parameters<typeof inner.listen>[0]) {
+      const stop = inner.listen(hear);
+      hearers.add(hear);
+      return () => {
+        hearers.delete(hear);
+        stop();
+      };
+    } } };
+}
 /** Status and code of a refusal, which is JSON and opens no stream. */
 const refusal = (reply: Reply) => {
   assert.deepEqual([reply.streams, reply.header("content-type")], [false, "application/json"]);
@@ -288,6 +302,38 @@ describe("sessions over HTTP", () => {
     time += 110;
     assert.deepEqual([await alive(calling), await alive(listening), await alive(used)],
       [404, 404, 404]);
+    const quiet = await join();
+    for (const end = time + 400; time < end; time += 40) {
+      assert.equal((await quiet.post(note("notifications/x"))).status, 202);
+    }
+  });
+
+  test("SES-06: what ends with a session is all that it had: arrays, questions, subscriptions " +
+    "(spec@2025-03-26 basic/transports#session-management)", async () => {
+    const { changes, listening } = counted();
+    const { join, app } = endpoint({}, book({ changes }));
+    const talk = await join("2025-03-26", '{"roots":{}}');
+    await talk.post(request("1", "resources/subscribe", '{"uri":"x:/a"}'));
+    assert.equal(listening(), 2, "its resource, and the lists");
+    const batch = talk.post(`[${hold("1", "a")}]`);
+    const asks = await talk.post(ask("2", ROOTS));
+    await soon(() => app.ran.length === 1);
+    await talk.drop();
+    await asks.ended();
+    assert.ok(await within(batch, 500) !== "pending");
+    assert.deepEqual([app.aborted, listening()], [["a: closed"], 0]);
+  });
+
+  test("initialize is answered in JSON however long it takes: a header names the session " +
+    "(spec@2025-11-25 basic/transports#session-management)", async () => {
+    const app = book();
+    const { post } = client(serveBoth(async (one, on) => {
+      if (one.method === "server/discover") await ms(10);
+      return app.exchange(one, on);
+    }, { jsonWithinMs: 1 }));
+    const reply = await post(initialize());
+    assert.deepEqual([reply.streams, only(reply).result.protocolVersion], [false, "2025-11-25"]);
+    assert.match(reply.header("mcp-session-id") ?? "", /^[!-~]{22,}$/);
   });
 
   test("RPC-05: an id that is still in flight is refused, and its call goes on " +
@@ -683,13 +729,16 @@ describe("the stream of a session", () => {
   test("what was said while nobody listened comes with the next GET, once " +
     "(spec@2025-11-25 basic/transports#resumability-and-redelivery)", async () => {
     const { join, app } = endpoint();
-    const talk = await join();
-    app.changes.tools();
-    app.changes.prompts();
-    const one = await talk.get();
-    assert.deepEqual(one.messages(), [changed, noted("notifications/prompts/list_changed")]);
-    one.leave();
-    assert.deepEqual((await talk.get()).messages(), []);
+    for (const version of VERSIONS) {
+      const talk = await join(version);
+      app.changes.tools();
+      app.changes.prompts();
+      const one = await talk.get();
+      assert.deepEqual(one.messages(), [changed, noted("notifications/prompts/list_changed")]);
+      one.leave();
+      assert.deepEqual((await talk.get()).messages(), [], version);
+      await talk.drop();
+    }
   });
 
   test("when more was said meanwhile than is kept, the stream opens with the rest of it " +
@@ -1068,16 +1117,7 @@ describe("without sessions", () => {
 
   test("SES-16: thousands of requests leave nothing behind " +
     "(spec@2025-11-25 basic/transports#session-management)", async () => {
-    const inner = changeSource();
-    let listening = 0;
-    const changes = { ...inner, listen(hear: Parameters<typeof inner.listen>[0]) {
-      const stop = inner.listen(hear);
-      listening++;
-      return () => {
-        listening--;
-        stop();
-      };
-    } };
+    const { changes, listening } = counted();
     const { post } = alone({}, book({ changes }));
     const some = async (count: number) => {
       for (let at = 0; at < count; at++) {
@@ -1093,11 +1133,15 @@ describe("without sessions", () => {
       return process.memoryUsage().heapUsed;
     };
     await some(300);
-    const before = heap();
-    await some(1_000);
-    const grown = heap() - before;
-    assert.equal(listening, 0);
-    assert.ok(grown < 500_000, `${grown} bytes`);
+    // What leaks does so each time; what else this process keeps comes and goes.
+    const grown: number[] = [];
+    for (let round = 0; round < 3; round++) {
+      const before = heap();
+      await some(1_000);
+      grown.push(heap() - before);
+    }
+    assert.equal(listening(), 0);
+    assert.ok(Math.min(...grown) < 300_000, `${grown} bytes`);
   });
 });
 

@@ -338,9 +338,30 @@ describe("calls of a session", () => {
       assert.deepEqual(await subscribe("unsubscribe", "x:/a"), result(1, {}));
       assert.deepEqual(await subscribe("unsubscribe", "x:/never"), result(1, {}));
       changes.updated("x:/a");
+      assert.deepEqual(await subscribe("subscribe", "x:/a"), result(1, {}));
+      changes.updated("x:/a");
+      assert.deepEqual((await talk.hear())[0].params, { uri: "x:/a" }, "and anew");
       assert.deepEqual(await talk.end(), []);
     }
   });
+
+  test("a session has at most 1,000 subscriptions, and has one again when one is given up",
+    async () => {
+      const talk = await greeted("2025-11-25");
+      const subscribe = (what: string, uri: string) =>
+        talk.ask(request("1", `resources/${what}`, `{"uri":"${uri}"}`));
+      let taken = 0;
+      let answer = await subscribe("subscribe", "x:/0");
+      while (!("error" in answer) && taken < 2_000) {
+        answer = await subscribe("subscribe", `x:/${++taken}`);
+      }
+      assert.equal(answer.error?.code, -32602);
+      assert.ok(taken === 1_000 || taken === 999, `${taken}: the lists may count as one`);
+      assert.deepEqual(await subscribe("subscribe", "x:/0"), result(1, {}), "it has that already");
+      await subscribe("unsubscribe", "x:/0");
+      assert.deepEqual(await subscribe("subscribe", "x:/new"), result(1, {}));
+      assert.deepEqual(await talk.end(), []);
+    });
 
   test("a subscription without a URI is refused (spec@2025-11-25 server/resources#subscriptions)",
     async () => {
