@@ -19,35 +19,39 @@
 // was shown here. Read Part I first: it is the whole idea, and a program.
 // A chapter names only what stands above it: the end of each is a safe stop.
 // Contents: number, title, line, chapters it uses (and theirs) beyond Part I
-//  1 Messages             57 -         30 Checked results    3880 18 29
-//  2 Errors and parsing   90 1         31 Answering          3926 25 29
-//  3 Versions and _meta  154 1-2       32 Caching            4075 16 26
-//  4 Handlers            199 1-3       33 Subscribing        4202 26 29
-//  5 A first call        255 1-4       34 Older revisions    4317 24
-//  6 Texts and lanes     306 I         35 Sessions           4465 8 23 25-26 34
-//  7 Channel server      498 6         36 Both eras, one channel 4746 35
-//  8 Channel client      675 7         37 Streams that last  4840 13 35
-//  9 stdio               840 8         38 Sessions over HTTP 5034 36-37
-// 10 Server-sent events 1078 6         39 Shaking hands      5232 23 31 34
-// 11 Mirrored headers   1191 6         40 Older servers      5367 9 26 39
-// 12 HTTP requests      1347 11        41 Either era         5551 33 40
-// 13 HTTP server        1495 10 12     42 Older servers over HTTP 5649 14 33 40
-// 14 HTTP client        1749 10-11     43 JSON Schema        5893 -
-// 15 Types from schemas 1916 -         44 Patterns           6374 -
-// 16 Results            2010 I         45 Formats            6501 -
-// 17 Lists              2091 I         46 Node, Bun, Deno    6652 9 13
-// 18 Tools              2164 11 15-17  47 Child processes    6893 46
-// 19 Completion         2359 17        48 The front door     7103 all above
-// 20 URI templates      2441 -         49 The demo server    7270 all above
-// 21 Resources          2594 16 19-20  50 What messages mean 7472 I
-// 22 Prompts            2711 16 19     51 The wire log       7620 10 50
-// 23 Progress, logging  2794 I         52 Wire taps          7782 9 12 14 51
-// 24 Input requests     2893 18        53 Arguments          7909 9 51
-// 25 Round trips        3127 21-22 24  54 Answering a server 8065 all above
-// 26 Subscriptions      3408 I         55 Calling a server   8231 all above
-// 27 Rate limits        3561 6 16-17   56 Looking around     8370 all above
-// 28 Assemble           3607 6         57 The demo           8545 all above
-// 29 Client             3665 6         58 Command line       8684 all above
+//  1 Messages             61 -         34 Older revisions    4342 24
+//  2 Errors and parsing   93 1         35 Sessions           4490 8 23 25-26 34
+//  3 Versions and _meta  157 1-2       36 Both eras, one channel 4769 35
+//  4 Handlers            201 1-3       37 Streams that last  4863 13 35
+//  5 A first call        256 1-4       38 Sessions over HTTP 5057 36-37
+//  6 Texts and lanes     306 I         39 Shaking hands      5260 23 31 34
+//  7 Channel server      528 6         40 Older servers      5395 9 26 39
+//  8 Channel client      705 7         41 Either era         5579 33 40
+//  9 stdio               870 8         42 Older servers over HTTP 5677 14 33 40
+// 10 Server-sent events 1108 6         43 Challenges         5921 6
+// 11 Mirrored headers   1221 6         44 Protected server   6042 12 43
+// 12 HTTP requests      1377 11        45 Discovery          6150 10 43
+// 13 HTTP server        1537 10 12     46 Registration       6288 45
+// 14 HTTP client        1796 10-11     47 Tokens             6396 46
+// 15 Types from schemas 1952 -         48 Authorized fetch   6537 47
+// 16 Results            2046 I         49 JSON Schema        6788 -
+// 17 Lists              2127 I         50 Patterns           7269 -
+// 18 Tools              2200 11 15-17  51 Formats            7396 -
+// 19 Completion         2395 17        52 Node, Bun, Deno    7547 9 13
+// 20 URI templates      2477 -         53 Child processes    7793 52
+// 21 Resources          2630 16 19-20  54 Signing in         8003 48 52
+// 22 Prompts            2747 16 19     55 The front door     8100 all above
+// 23 Progress, logging  2830 I         56 The demo server    8276 all above
+// 24 Input requests     2929 18        57 What messages mean 8478 I
+// 25 Round trips        3163 21-22 24  58 The wire log       8626 10 57
+// 26 Subscriptions      3444 I         59 Wire taps          8788 9 12 58
+// 27 Rate limits        3597 6 16-17   60 Arguments          8915 9 58
+// 28 Assemble           3643 6         61 Answering a server 9071 all above
+// 29 Client             3701 6         62 Calling a server   9237 all above
+// 30 Checked results    3916 18 29     63 Looking around     9376 all above
+// 31 Answering          3962 25 29     64 The demo           9551 all above
+// 32 Caching            4100 16 26     65 Command line       9690 all above
+// 33 Subscribing        4227 26 29
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -77,8 +81,7 @@ export type JSONRPCResponse = JSONRPCResultResponse | JSONRPCErrorResponse;
 export type JSONRPCMessage = JSONRPCRequest | JSONRPCNotification | JSONRPCResponse;
 export interface Result {
   resultType: string; [key: string]: unknown; // "complete", "input_required" or an extension's
-  _meta?: { "io.modelcontextprotocol/serverInfo"?: Implementation; [key: string]: unknown };
-}
+  _meta?: { "io.modelcontextprotocol/serverInfo"?: Implementation; [key: string]: unknown } }
 /** Who speaks. It proves nothing. */
 export interface Implementation { name: string; version: string }
 export const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -176,8 +179,7 @@ export interface RequestMetaObject {
   "io.modelcontextprotocol/protocolVersion": string;
   "io.modelcontextprotocol/clientInfo"?: Implementation;
   "io.modelcontextprotocol/clientCapabilities": ClientCapabilities;
-  [key: string]: unknown;
-}
+  [key: string]: unknown }
 export interface RequestParams { _meta: RequestMetaObject }
 
 /** What is wrong with the _meta of a request, if anything. */
@@ -208,7 +210,6 @@ export interface Lane {
   readonly signal: AbortSignal; // aborts when nobody waits any more
   /** Sends ahead of the response: lane.notify(..); a promise when the reader is behind. */
   notify(notification: JSONRPCNotification): void | Promise<void>;
-  header?(name: string): string | null; // of the HTTP request, where there is one
 }
 /** What a handler may use while it runs; chapters add to it. */
 export interface Context { readonly request: JSONRPCRequest; readonly lane: Lane }
@@ -266,8 +267,7 @@ export function dispatch(info: Implementation, features: readonly Feature[],
 
 export interface DiscoverResult extends Result {
   supportedVersions: string[]; capabilities: ServerCapabilities; instructions?: string;
-  ttlMs: number; cacheScope: "public" | "private"; // how long (ms) it may be kept, for whom
-}
+  ttlMs: number; cacheScope: "public" | "private" } // how long (ms) it may be kept, for whom
 /** Method name -> params and result; chapters add members here too. */
 export interface Methods { "server/discover": { params: RequestParams; result: DiscoverResult } }
 // MUST: servers implement server/discover (spec server/discover)
@@ -398,7 +398,10 @@ export type Mirrors = Record<string, string>;
 export interface Feature { notifications?: NotificationHandlers; mirrors?: Mirrors }
 /** Somebody whom the transport knows; no two have one id. */
 export interface Principal { readonly id: string }
-export interface Lane { readonly principal?: Principal }
+export interface Lane {
+  readonly principal?: Principal;
+  header?(name: string): string | null; // of the HTTP request, where there is one
+}
 
 const TOO_SLOW = "the client is 4 MiB behind: wait for what lane.notify(..) gives back";
 
@@ -443,9 +446,13 @@ const laneMethods: Omit<OpenLane, "header"> & ThisType<LaneState> = {
 };
 /** A lane over `send`; onEnd hears of an end that is no answer. */
 export const openLane = (send: Lane["notify"], onEnd?: (reason: TransportError) => void,
-  header?: Lane["header"]): OpenLane =>
-  ({ __proto__: laneMethods, send, onEnd, header, ended: false, reason: undefined,
+  header?: Lane["header"], principal?: Principal): OpenLane =>
+  ({ __proto__: laneMethods, send, onEnd, header, principal, ended: false, reason: undefined,
     controller: undefined }) as unknown as OpenLane; // the type does not see what __proto__ gives
+
+/** A lane with more to it; it still ends when the one below does. */
+export const extendLane = (lane: Lane, more: Partial<Lane>): Lane =>
+  Object.assign(Object.create(lane, { signal: { get: () => lane.signal } }), more);
 
 /** Why a signal was aborted, as a TransportError. */
 export function abortReason({ reason }: AbortSignal): TransportError {
@@ -453,6 +460,29 @@ export function abortReason({ reason }: AbortSignal): TransportError {
   const code = reason instanceof Error && reason.name === "TimeoutError" ? "timeout" : "cancelled";
   const message = reason instanceof Error ? reason.message : String(reason);
   return new TransportError(code, message, { cause: reason });
+}
+
+/** A promise that does not outlive a signal. */
+export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const give = () => reject(abortReason(signal));
+    if (signal.aborted) give();
+    signal.addEventListener("abort", give);
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", give));
+  });
+}
+
+/** A URL without what may be secret in it: name, password, query. */
+export function bareUrl(url: string): string {
+  const { origin = "", pathname = url } = URL.canParse(url) ? new URL(url) : {};
+  return origin + pathname;
+}
+/** Why a fetch failed; Node hides the reason in a cause, which may have a code alone. */
+function reasonOf(error: unknown): string {
+  const { message, code, cause } = isObject(error) || error instanceof Error
+    ? error as { message?: string; code?: string; cause?: unknown } : {};
+  return cause instanceof Error ? reasonOf(cause) : message || code || String(error);
 }
 
 /** Hands a notification to its handler, whose faults are nobody else's. */
@@ -1369,6 +1399,8 @@ export interface HttpRequest {
   text(limit: number): Promise<string | undefined>;
   /** Calls when the client has gone, before or during the reply. */
   onClose(listener: () => void): void;
+  /** Who asks, once a guard has found out. */
+  principal?: Principal;
 }
 /** Where a stream of events is written. */
 export interface Sink {
@@ -1384,6 +1416,8 @@ export interface HttpReply {
   stream?: (sink: Sink) => void;
 }
 export interface HttpOptions {
+  /** Turns away whoever has no business here. */
+  guard?: Guard;
   /** Origins of pages that may call, beside pages of this machine; opens CORS for them. */
   allowOrigins?: readonly string[];
   /** Refuse a Host that is not this machine: for servers bound to loopback. */
@@ -1402,6 +1436,13 @@ export interface HttpOptions {
   report?: (error: unknown) => void;
 }
 export type HttpHandler = (http: HttpRequest) => Promise<HttpReply>;
+/** Decides who may call and what; each answers with the reply that refuses. */
+export interface Guard {
+  admit(http: HttpRequest): Promise<Principal | HttpReply>;
+  permit?(value: unknown, http: HttpRequest): HttpReply | undefined;
+  /** What it answers itself, by path; to anybody. */
+  routes?: Record<string, HttpHandler>;
+}
 
 export const JSON_HEADERS: Record<string, string> = { "Content-Type": "application/json" };
 /** A reply that refuses: a status, and a JSON-RPC error that says why. */
@@ -1451,7 +1492,7 @@ function envelopeFault({ header }: HttpRequest, maxBody: number): HttpReply | un
 const tooLong = (limit: number) => refuse(413, `the body is longer than ${limit} bytes`);
 
 /** Reads the JSON of a POST, or says why not. Its shape is the caller's to check. */
-export async function readPost(http: HttpRequest, { maxBody = MAX_MESSAGE }: HttpOptions):
+export async function readPost(http: HttpRequest, { maxBody = MAX_MESSAGE, guard }: HttpOptions):
   Promise<{ value: unknown } | HttpReply> {
   const fault = envelopeFault(http, maxBody);
   if (fault !== undefined) return fault;
@@ -1463,7 +1504,8 @@ export async function readPost(http: HttpRequest, { maxBody = MAX_MESSAGE }: Htt
   }
   if (text === undefined) return tooLong(maxBody);
   try {
-    return { value: parseJSON(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text) };
+    const value = parseJSON(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+    return guard?.permit?.(value, http) ?? { value };
   } catch (error) {
     return refusal(400, error, (error as ProtocolError).id ?? undefined);
   }
@@ -1608,7 +1650,7 @@ export function replyTo(request: JSONRPCRequest, exchange: Exchange, http: HttpR
     const lane = openLane((notification) => {
       openStream();
       return events?.send({ data: JSON.stringify(notification) });
-    }, cut, (name) => http.header(name));
+    }, cut, (name) => http.header(name), http.principal);
     options.open?.add(lane);
     // MUST: closing is cancelling (spec basic/transports/streamable-http#cancellation)
     http.onClose(() => {
@@ -1639,13 +1681,18 @@ export function endpoint(methods: Record<string, HttpHandler>, options: HttpOpti
   HttpHandler {
   const allow = Object.keys(methods).join(", ");
   const handlers = new Map(Object.entries(methods));
-  const { report = () => {}, allowOrigins = [] } = options;
+  const { report = () => {}, allowOrigins = [], guard } = options;
   const handle = async (http: HttpRequest): Promise<HttpReply> => {
     try {
       const fault = originFault(http, options);
       const handler = handlers.get(http.method);
       if (fault !== undefined) return fault;
-      if (handler !== undefined) return await handler(http);
+      if (handler !== undefined) {
+        const admitted = guard && await guard.admit(http);
+        if (admitted !== undefined && "status" in admitted) return admitted;
+        if (admitted !== undefined) http.principal = admitted;
+        return await handler(http);
+      }
       const preflight = http.method === "OPTIONS" && http.header("origin") !== null;
       if (preflight) return { status: 204, headers: {} };
       const { headers, ...reply } = refuse(405, `${http.method} is not for this endpoint; MCP ` +
@@ -1894,17 +1941,6 @@ function jsonOf(request: JSONRPCRequest): string {
   } catch (cause) { // a bigint or a cycle in the params
     throw new TransportError("usage", "the request is no JSON", { cause });
   }
-}
-/** A URL without what may be secret in it: name, password, query. */
-export function bareUrl(url: string): string {
-  const { origin = "", pathname = url } = URL.canParse(url) ? new URL(url) : {};
-  return origin + pathname;
-}
-/** Why a fetch failed; Node hides the reason in a cause, which may have a code alone. */
-function reasonOf(error: unknown): string {
-  const { message, code, cause } = isObject(error) || error instanceof Error
-    ? error as { message?: string; code?: string; cause?: unknown } : {};
-  return cause instanceof Error ? reasonOf(cause) : message || code || String(error);
 }
 // #endregion
 
@@ -4032,17 +4068,6 @@ export async function answerAll(requests: unknown, asked: Omit<Asked, "key">, an
   });
   return Object.fromEntries(await Promise.all(answered));
 }
-/** A promise that does not outlive a signal. */
-export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return promise;
-  return new Promise((resolve, reject) => {
-    const give = () => reject(abortReason(signal));
-    if (signal.aborted) give();
-    signal.addEventListener("abort", give);
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", give));
-  });
-}
-
 /** Options for connect(): what the client can be asked, and how it answers. */
 export function answering(answers: Answers, options: AnsweringOptions = {}):
   Required<Pick<ClientOptions, "capabilities" | "resultTypes">> {
@@ -4659,14 +4684,12 @@ async function translate(state: SessionState, { id, method, params = {} }: JSONR
   const version = agreed?.version ?? "";
   let invalid: string | undefined;
   let reached = -Infinity; // how far it was said to be: each round begins anew, the call does not
-  const inner: Lane = Object.create(lane, { signal: { get: () => lane.signal },
-    invalid: { value: (why: string) => void (invalid = why) },
-    notify: { value(one: JSONRPCNotification) {
-      const { progress } = one.params ?? {};
-      const grows = typeof progress !== "number" || progress > reached;
-      if (typeof progress === "number") reached = Math.max(reached, progress);
-      return grows ? lane.notify(olderNotification(version, one)) : undefined;
-    } } });
+  const inner = extendLane(lane, { invalid: (why) => void (invalid = why), notify(one) {
+    const { progress } = one.params ?? {};
+    const grows = typeof progress !== "number" || progress > reached;
+    if (typeof progress === "number") reached = Math.max(reached, progress);
+    return grows ? lane.notify(olderNotification(version, one)) : undefined;
+  } });
   let again = {};
   for (let round = 0; round <= 10; round++) {
     const request = newerRequest(state, method, { ...params, ...again }, id);
@@ -4884,6 +4907,7 @@ interface HttpSession {
   lanes: Map<RequestId, OpenLane>;
   batches: Set<ServedEnd>;
   used: number;
+  owner: string | undefined; // the id of the principal that opened it
 }
 /** All sessions of an endpoint. */
 interface Desk {
@@ -4969,7 +4993,7 @@ async function follow(http: HttpSession, stream: CallStream, after: number, even
 
 /** Runs a call of a session; replies with JSON if that is ready soon, else on its stream. */
 function replyInSession(desk: Desk, http: HttpSession, request: JSONRPCRequest,
-  { header, onClose }: HttpRequest): Promise<HttpReply> {
+  asking: HttpRequest): Promise<HttpReply> {
   const { options, limits: { now } } = desk;
   const stream = newStream(http);
   return new Promise((resolve) => {
@@ -4979,7 +5003,7 @@ function replyInSession(desk: Desk, http: HttpSession, request: JSONRPCRequest,
       if (state !== "waiting") return;
       state = "streaming";
       const events = stream.events = eventStream(options);
-      onClose(() => leave(stream, events)); // SHOULD NOT cancel, so it does not
+      asking.onClose(() => leave(stream, events)); // SHOULD NOT cancel, so it does not
       resolve({ status: 200, headers: STREAM_HEADERS, stream: (sink) => events.attach(sink) });
       // SHOULD: primed (spec@2025-11-25 basic/transports#sending-messages-to-the-server)
       const primes = http.id !== "" && http.session.version() === "2025-11-25";
@@ -5001,16 +5025,15 @@ function replyInSession(desk: Desk, http: HttpSession, request: JSONRPCRequest,
       options.open?.delete(lane);
     };
     const cut = () => (open(), finish()); // to nothing: who cancels gets no answer
-    const lane = openLane(say, cut, header);
-    const owned: Lane = Object.create(lane, { signal: { get: () => lane.signal },
-      ask: { value: say }, detach: { value(retryMs: number) {
-        // Nobody else would come back.
-        if (http.session.version() !== "2025-11-25" || http.id === "") return;
-        open();
-        void stream.events?.send({ data: "", retry: retryMs });
-        stream.events?.end();
-        stream.events = undefined;
-      } } });
+    const lane = openLane(say, cut, asking.header, asking.principal);
+    const owned = extendLane(lane, { ask: say, detach(retryMs) {
+      // Nobody else would come back.
+      if (http.session.version() !== "2025-11-25" || http.id === "") return;
+      open();
+      void stream.events?.send({ data: "", retry: retryMs });
+      stream.events?.end();
+      stream.events = undefined;
+    } });
     http.lanes.set(request.id, lane);
     options.open?.add(lane);
     answer(http.session.exchange, request, owned, { report: options.report ?? (() => {}),
@@ -5045,13 +5068,14 @@ function replyInSession(desk: Desk, http: HttpSession, request: JSONRPCRequest,
 //     -> the events 3-8, 3-9 .. of the call whose stream is number 3
 
 /** A new session; without an id where each request stands alone. */
-function newSession(desk: Desk, id: string, without?: string): HttpSession {
+function newSession(desk: Desk, id: string, principal?: Principal, without?: string):
+  HttpSession {
   const { exchange, options: { report, notifications }, limits: { now } } = desk;
   const session = openSession(exchange, { ...(report && { report }),
     ...(notifications && { notifications }), ...(without !== undefined && { without }),
     send: (message) => writeTo(desk, http, own, JSON.stringify(message)) });
   const http: HttpSession = { id, session, kept: new Set(), streams: new Map(), count: 0,
-    lanes: new Map(), batches: new Set(), used: now() };
+    lanes: new Map(), batches: new Set(), used: now(), owner: principal?.id };
   const own = newStream(http);
   if (id !== "") desk.sessions.set(id, http);
   return http;
@@ -5077,15 +5101,16 @@ function sweep(desk: Desk): void {
   }
 }
 /** The session that a request names, or why it is refused. */
-function sessionOf(desk: Desk, { header }: HttpRequest): HttpSession | HttpReply {
+function sessionOf(desk: Desk, { header, principal }: HttpRequest): HttpSession | HttpReply {
   const id = header("mcp-session-id");
   const version = header("mcp-protocol-version");
   const http = desk.sessions.get(id ?? "");
   // SHOULD: 400 without an id (spec@2025-11-25 basic/transports#session-management)
   if (id === null) return refuse(400, "Mcp-Session-Id is missing: send initialize first, or use " +
     `MCP-Protocol-Version: ${MODERN_VERSIONS}`);
+  const ours = http !== undefined && http.owner === principal?.id; // a stolen id opens nothing
   // MUST: 404 when it has ended (spec@2025-11-25 basic/transports#session-management)
-  if (http === undefined) return refuse(404, "Session not found: send initialize");
+  if (!ours) return refuse(404, "Session not found: send initialize");
   if (version !== null && !LEGACY_VERSIONS.includes(version)) {
     // MUST: 400 (spec@2025-11-25 basic/transports#protocol-version-header)
     return refuse(400, `MCP-Protocol-Version ${version} is not that of the session`);
@@ -5097,7 +5122,7 @@ function sessionOf(desk: Desk, { header }: HttpRequest): HttpSession | HttpReply
 function sessionFor(desk: Desk, value: unknown, http: HttpRequest): HttpSession | HttpReply {
   if (desk.options.sessions === false) {
     const version = http.header("mcp-protocol-version") ?? "2025-03-26";
-    if (LEGACY_VERSIONS.includes(version)) return newSession(desk, "", version);
+    if (LEGACY_VERSIONS.includes(version)) return newSession(desk, "", http.principal, version);
     return refuse(400, `MCP-Protocol-Version ${version} is not spoken here`);
   }
   if (!isObject(value) || value.method !== "initialize") return sessionOf(desk, http);
@@ -5109,7 +5134,7 @@ function sessionFor(desk: Desk, value: unknown, http: HttpRequest): HttpSession 
     return newSession({ ...desk, sessions: new Map() }, "none"); // to be refused, and forgotten
   }
   if (desk.sessions.size >= desk.limits.max) return refuse(503, "Too many sessions: try later");
-  return newSession(desk, crypto.randomUUID());
+  return newSession(desk, crypto.randomUUID(), http.principal);
 }
 /** Takes what an older client posts. */
 async function postOlder(desk: Desk, value: unknown, http: HttpRequest): Promise<HttpReply> {
@@ -5121,7 +5146,10 @@ async function postOlder(desk: Desk, value: unknown, http: HttpRequest): Promise
       return refuse(400, "several messages at once are of 2025-03-26 alone");
     }
     const own = found.streams.get(0) ?? newStream(found);
-    const body = await takeBatch(session, value, (text) => writeTo(desk, found, own, text),
+    const { principal } = http;
+    const asked: Session = principal === undefined ? session : { ...session, exchange:
+      (request, lane) => session.exchange(request, extendLane(lane, { principal })) };
+    const body = await takeBatch(asked, value, (text) => writeTo(desk, found, own, text),
       found.batches);
     if (body === "") return { status: 202, headers: {} };
     return { status: 200, headers: JSON_HEADERS, body };
@@ -5550,7 +5578,7 @@ export function speakOlder(port: OlderPort, options: HandshakeOptions = {}): Old
 
 // #region 41. Either era
 // uses messages handlers texts-and-lanes channel-server channel-client
-//   answering subscribing shaking-hands older-servers
+//   subscribing shaking-hands older-servers
 //   · spec basic/transports/stdio#backward-compatibility
 //
 // Which of the two does a server speak? The first thing it hears is the
@@ -5648,7 +5676,7 @@ export async function startEither<C extends Startable>(start: (era: Era) => Prom
 
 // #region 42. Older servers over HTTP
 // uses messages errors-and-parsing handlers texts-and-lanes channel-client stdio
-//   server-sent-events http-client answering subscribing shaking-hands
+//   server-sent-events http-client subscribing shaking-hands
 //   older-servers
 //   · spec basic/transports/streamable-http#backward-compatibility
 //
@@ -5888,9 +5916,876 @@ export function connectHttpEither(url: string, options: EitherHttpOptions = {}):
 // Built by now: both ends, for every revision there is.
 // Shown by examples/http-sse.ts.
 
+// ---- Part VI: authorization -------------------------------------------------
+
+// #region 43. Challenges
+// uses texts-and-lanes · spec basic/authorization#error-handling
+//
+// A server that wants to know who calls answers 401 with a challenge: a scheme,
+// and parameters that say where to ask for a token and what it must allow. What
+// follows leads to URLs that the server chose, so a client looks at each before
+// it goes there.
+//
+//   ← HTTP/1.1 401 Unauthorized
+//     WWW-Authenticate: Bearer scope="files:read", resource_metadata=
+//       "https://example.com/.well-known/oauth-protected-resource/mcp"
+
+/** A refusal on the way to a token: the error of an RFC, or what this client found wrong. */
+export class AuthorizationError extends Error {
+  readonly code: string;
+  constructor(code: string, message: string, options: { cause?: unknown } = {}) {
+    super(message, options);
+    [this.name, this.code] = ["AuthorizationError", code];
+  }
+}
+
+/** A scheme in lower case, and its parameters by their lower-case names. */
+export interface Challenge { scheme: string; parameters: Record<string, string> }
+
+const PARAMETER = /([!#$%&'*+.^`|~\w-]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/y;
+const SCHEME = /[!#$%&'*+.^`|~\w-]+(?=[\s,]|$)/y;
+/** Reads WWW-Authenticate: Basic realm="a, b", Bearer scope="r w" -> two challenges. */
+export function parseChallenges(header: string): Challenge[] {
+  const challenges: Challenge[] = [];
+  const take = (pattern: RegExp) => {
+    pattern.lastIndex = at;
+    const found = pattern.exec(header);
+    if (found !== null) at = pattern.lastIndex;
+    return found;
+  };
+  let at = 0;
+  while (at < header.length) {
+    take(/[\s,]*/y);
+    const [, name = "", quoted, bare = ""] = take(PARAMETER) ?? [];
+    if (name !== "") { // each name once (RFC 9110 §11.2): the first counts
+      const { parameters } = challenges.at(-1) ?? { parameters: {} as Record<string, string> };
+      parameters[name.toLowerCase()] ??= quoted?.replace(/\\(.)/g, "$1") ?? bare;
+      continue;
+    }
+    const [scheme] = take(SCHEME) ?? [];
+    if (scheme === undefined) break; // it is no header that this grammar knows
+    challenges.push({ scheme: scheme.toLowerCase(), parameters: { __proto__: null } as never });
+  }
+  return challenges;
+}
+/** The same backwards; parameters that are undefined are left out. */
+export function formatChallenge(scheme: string, parameters: Record<string, string | undefined>):
+  string {
+  const quoted = (text = "") => `"${text.replace(/[^ -~]/g, "?").replace(/["\\]/g, "\\$&")}"`;
+  const pairs = Object.entries(parameters).filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}=${quoted(value)}`);
+  return `${scheme} ${pairs.join(", ")}`.trim();
+}
+
+const THIS_MACHINE = /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/;
+/** How far away a host is: 0 this machine, 1 a private network, 2 the rest. */
+function distanceOf(hostname: string): 0 | 1 | 2 {
+  const host = hostname.replace(/\.$/, "");
+  if (THIS_MACHINE.test(host) || /^(?:0(?:\.\d+){3}|\[::\]|\[::ffff:.*\])$/.test(host)) return 0;
+  const near = /^(?:10|192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))\.[\d.]+$|^\[f(?:[cd]|e[89ab])/;
+  return near.test(host) ? 1 : 2;
+}
+/**
+ * A URL that somebody gave, as given. Throws AuthorizationError "insecure" unless it is https, or
+ * http on this machine, and no nearer to us than `from`, the URL of who gave it.
+ */
+export function trustedUrl(given: unknown, what: string, from?: string): string {
+  const no = (why: string) => new AuthorizationError("insecure",
+    `${what} is ${JSON.stringify(given)?.slice(0, 200)}: ${why}`);
+  if (typeof given !== "string" || !URL.canParse(given)) throw no("it must be a URL");
+  const { protocol, hostname, username, password } = new URL(given);
+  const local = protocol === "http:" && THIS_MACHINE.test(hostname);
+  // MUST: https, but for this machine (spec basic/authorization/security-considerations)
+  if (protocol !== "https:" && !local) throw no("it must be https, or http on this machine");
+  if (username !== "" || password !== "") throw no("it must not hold a name or a password");
+  if (from !== undefined && distanceOf(hostname) < distanceOf(new URL(from).hostname)) {
+    throw no(`${new URL(from).host} may not send us into a network of our own`);
+  }
+  return given;
+}
+
+/** Where a protected server says who hands out tokens for it (RFC 9728 §2). */
+export interface ProtectedResourceMetadata {
+  resource: string;
+  authorization_servers?: string[];
+  scopes_supported?: string[];
+  bearer_methods_supported?: string[];
+  [more: string]: unknown;
+}
+const WELL_KNOWN = "/.well-known/oauth-protected-resource";
+/** The place of a well-known document: its name stands between host and path. */
+const wellKnown = (url: URL, name: string) =>
+  `${url.origin}${name}${url.pathname.replace(/\/$/, "")}${url.search}`;
+
+/** A fetch that follows redirects on one origin alone: what it carries is not for others. */
+export async function fetchHere(inner: typeof fetch, url: string, init: RequestInit = {}):
+  Promise<Response> {
+  let here = url;
+  for (let hop = 0; ; hop++) {
+    const response = await inner(here, { ...init, redirect: "manual" });
+    const { status, headers, type } = response;
+    const location = headers.get("location") ?? "";
+    const moved = [301, 302, 303, 307, 308].includes(status) && location !== "";
+    if (!moved && type !== "opaqueredirect") return response; // the latter is all a browser tells
+    await response.body?.cancel();
+    const next = URL.canParse(location, here) ? new URL(location, here) : undefined;
+    const repeats = status > 303 || (init.method ?? "GET") === "GET"; // others would become GET
+    if (next?.origin !== new URL(here).origin || !repeats || hop === 5) {
+      throw new TransportError("redirect", `${bareUrl(here)} redirects to ` +
+        `${bareUrl(next?.href ?? location)}, which is not followed: give that URL if you trust it`);
+    }
+    here = next.href;
+  }
+}
+// #endregion
+
+// #region 44. Protected server
+// uses messages texts-and-lanes http-requests challenges
+//   · spec basic/authorization#access-token-usage
+//
+// A server that is protected hands out no tokens: it names the authorization
+// servers that do, and looks at each token that comes back. How a token is
+// verified is the business of a function that you pass; whom it is for, when it
+// ends and what it allows is checked here.
+//
+//   → GET /.well-known/oauth-protected-resource/mcp HTTP/1.1
+//   ← HTTP/1.1 200 OK
+//     {"resource":"https://example.com/mcp","authorization_servers":
+//      ["https://auth.example.com"],"scopes_supported":["files:read"]}
+
+/** What a token says; its id names the user, alike in each token of theirs. */
+export interface Access extends Principal {
+  /** The servers that it is for. */
+  audience: string | readonly string[];
+  scopes: readonly string[];
+  /** Milliseconds since 1970. */
+  expiresAt?: number;
+}
+export interface ProtectOptions {
+  /** The URL of this server, as clients know it: what tokens must be for. */
+  resource: string;
+  /** The issuers of tokens for it. */
+  authorizationServers: readonly string[];
+  /** What a token says when it is genuine, else undefined. A fault of its own it throws. */
+  verify(token: string, http: HttpRequest): Promise<Access | undefined>;
+  /** What every request needs. */
+  scopes?: readonly string[];
+  /** What a message needs beyond that; name all of it, so that the user is asked once. */
+  scopesFor?(message: { method: string; params?: Params }): readonly string[];
+  /** Whether what was granted covers a scope, where some imply others. */
+  covers?(granted: readonly string[], scope: string): boolean;
+  /** More fields of the metadata. */
+  metadata?: Params;
+  now?: () => number;
+}
+const sameUrl = (a: string, b: string) => a === b ||
+  URL.canParse(a) && URL.canParse(b) && new URL(a).href === new URL(b).href;
+
+const openDocument = (document: Params): HttpHandler => async ({ method }) => {
+  const headers = { ...JSON_HEADERS, "Access-Control-Allow-Origin": "*" };
+  if (method === "OPTIONS") {
+    return { status: 204, headers: { ...headers, "Access-Control-Allow-Headers": "*" } };
+  }
+  return method === "GET" ? { status: 200, headers, body: JSON.stringify(document) }
+    : { status: 405, headers: { Allow: "GET" } };
+};
+
+/** A guard that asks for tokens; its routes are the metadata, at the path form and the root. */
+export function protect(options: ProtectOptions): Guard {
+  const { resource, authorizationServers, verify, scopes = [], now = Date.now } = options;
+  const { covers = (granted: readonly string[], scope: string) => granted.includes(scope) } =
+    options;
+  const place = new URL(trustedUrl(resource, "resource"));
+  const described: ProtectedResourceMetadata = { resource,
+    authorization_servers: [...authorizationServers], bearer_methods_supported: ["header"],
+    ...(scopes.length > 0 && { scopes_supported: [...scopes] }), ...options.metadata };
+  const document = openDocument(described);
+  const lacking = (access: Access, needed: readonly string[]) =>
+    needed.some((scope) => !covers(access.scopes, scope));
+  const forbidden = "the token does not allow this";
+  const challenge = (status: number, needed: readonly string[], error?: string, why?: string) => {
+    const { headers, ...reply } = refuse(status, why ?? "Authorization is needed: send a token");
+    // MUST: where tokens are handed out (RFC 9728 §5.1)
+    return { ...reply, headers: { ...headers, "WWW-Authenticate": formatChallenge("Bearer", {
+      error, error_description: why, scope: needed.join(" ") || undefined,
+      resource_metadata: wellKnown(place, WELL_KNOWN) }) } };
+  };
+  return {
+    routes: { [WELL_KNOWN]: document,
+      [`${WELL_KNOWN}${place.pathname.replace(/\/$/, "")}`]: document },
+    async admit(http) {
+      const said = http.header("authorization") ?? "";
+      // MUST: from this header alone (spec basic/authorization#token-requirements)
+      const [, token] = /^Bearer +([\w.~+/-]+=*)$/i.exec(said) ?? [];
+      if (!/^Bearer\b/i.test(said)) return challenge(401, scopes);
+      if (token === undefined) return challenge(400, [], "invalid_request", "this is no token");
+      const refused = (why: string) => challenge(401, scopes, "invalid_token", why);
+      const access = await verify(token, http);
+      if (access === undefined) return refused("the token is not valid");
+      // MUST: issued for this server (spec basic/authorization#token-handling)
+      const ours = [access.audience].flat().some((one) => sameUrl(one, resource));
+      if (!ours) return refused(`the token is not for ${resource}`);
+      // MUST: 401 when it has expired (spec basic/authorization#token-handling)
+      if (access.expiresAt !== undefined && access.expiresAt <= now()) {
+        return refused("the token has expired");
+      }
+      if (lacking(access, scopes)) {
+        return challenge(403, scopes, "insufficient_scope", forbidden);
+      }
+      return access;
+    },
+    permit(value, { principal }) {
+      const access = principal as Access | undefined; // as admit() gave it
+      const messages = [value].flat().filter((one) => isObject(one) && "method" in one);
+      const needed = new Set([...scopes, ...messages.flatMap((message) =>
+        options.scopesFor?.(message as JSONRPCNotification) ?? [])]);
+      if (access === undefined || !lacking(access, [...needed])) return undefined;
+      // SHOULD: all that is needed at once (spec basic/authorization#scope-challenge-handling)
+      return challenge(403, [...needed], "insufficient_scope", forbidden);
+    },
+  };
+}
+// #endregion
+
+// #region 45. Discovery
+// uses messages texts-and-lanes server-sent-events challenges
+//   · spec basic/authorization/authorization-server-discovery
+//
+// From the URL of a server to the endpoints that hand out tokens for it, in two
+// steps: the server names its authorization servers, and one of these describes
+// itself. Each document is believed about itself alone. One that says it is
+// about somebody else may be an attack, and is not used.
+//
+//   → GET https://auth.example.com/.well-known/oauth-authorization-server/t1
+//   ← HTTP/1.1 404 Not Found
+//   → GET https://auth.example.com/.well-known/openid-configuration/t1
+//   ← HTTP/1.1 200 OK
+//     {"issuer":"https://auth.example.com/t1","token_endpoint":"https://..
+
+/** How an authorization server describes itself (RFC 8414 §2). */
+export interface AuthorizationServerMetadata {
+  issuer: string;
+  authorization_endpoint?: string;
+  token_endpoint: string;
+  registration_endpoint?: string;
+  scopes_supported?: string[];
+  code_challenge_methods_supported?: string[];
+  token_endpoint_auth_methods_supported?: string[];
+  authorization_response_iss_parameter_supported?: boolean;
+  client_id_metadata_document_supported?: boolean;
+  [more: string]: unknown;
+}
+const MAX_DOCUMENT = 256 * 1024; // bytes, of metadata and of answers to a grant
+
+/** A JSON object out of a response; undefined when it holds none. */
+async function readDocument(response: Response): Promise<Params | undefined> {
+  try {
+    const value: unknown = JSON.parse(await readText(response.body, MAX_DOCUMENT) ?? "");
+    return isObject(value) ? value : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+/** A fetch whose failure says where; a browser's CORS is one too. */
+async function askFor(inner: typeof fetch, url: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetchHere(inner, url, init);
+  } catch (cause) {
+    if (cause instanceof TransportError || cause instanceof AuthorizationError) throw cause;
+    throw new TransportError("unreachable", `Cannot reach ${bareUrl(url)}: ${reasonOf(cause)}`,
+      { cause });
+  }
+}
+/** The first document that is one. A network that fails is no answer, and ends the search. */
+async function firstDocument(places: readonly string[], inner: typeof fetch, init: RequestInit,
+  fault: (document: Params) => string | undefined): Promise<Params | undefined> {
+  let wrong: string | undefined;
+  for (const place of new Set(places)) {
+    const response = await askFor(inner, place, init).catch((error: unknown) => {
+      if (error instanceof TransportError && error.code === "redirect") return undefined;
+      throw error;
+    });
+    const document = response?.status === 200 ? await readDocument(response) : undefined;
+    if (document === undefined) {
+      const { status = 404 } = response ?? {};
+      await response?.body?.cancel().catch(() => {}); // read already
+      if (status < 500 || status === 502) continue; // a proxy with nothing behind that path
+      throw new AuthorizationError("unavailable", `HTTP ${status} from ${bareUrl(place)}`);
+    }
+    const why = fault(document);
+    if (why === undefined) return document;
+    wrong ??= `${bareUrl(place)}: ${why}`;
+  }
+  if (wrong !== undefined) throw new AuthorizationError("mismatch", wrong);
+  return undefined;
+}
+
+/** What a server says of itself (RFC 9728); undefined when it says nothing. */
+export async function discoverResource(url: string, hint: string | undefined, inner: typeof fetch):
+  Promise<ProtectedResourceMetadata | undefined> {
+  const here = new URL(url);
+  // MUST: where the challenge says, else path, else root (RFC 9728 §3.1, §5.1)
+  const places = [wellKnown(here, WELL_KNOWN), `${here.origin}${WELL_KNOWN}`];
+  if (hint !== undefined) places.unshift(trustedUrl(hint, "resource_metadata", url));
+  const document = await firstDocument(places, inner, ACCEPT_JSON, ({ resource }) => {
+    const about = URL.canParse(String(resource)) ? new URL(String(resource)) : undefined;
+    const [whole, part] = [here, about].map((one) => `${one?.pathname.replace(/\/$/, "")}/`);
+    // MUST: it is about this server (RFC 9728 §3.3)
+    const ours = about?.origin === here.origin && `${whole}`.startsWith(`${part}`);
+    return ours ? undefined : `it describes ${JSON.stringify(resource)} and not ${bareUrl(url)}`;
+  });
+  return document as ProtectedResourceMetadata | undefined;
+}
+const ACCEPT_JSON = { headers: { Accept: "application/json" } };
+
+/** What an authorization server says of itself; undefined when it says nothing. */
+export async function discoverIssuer(issuer: string, inner: typeof fetch,
+  headers: Record<string, string> = {}): Promise<AuthorizationServerMetadata | undefined> {
+  const url = new URL(issuer);
+  // MUST: in this order (spec basic/authorization/authorization-server-discovery)
+  const [oauth, openid] = ["oauth-authorization-server", "openid-configuration"].map((name) =>
+    wellKnown(url, `/.well-known/${name}`)) as [string, string];
+  const appended = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+  const document = await firstDocument([oauth, openid, appended], inner,
+    { headers: { ...ACCEPT_JSON.headers, ...headers } }, (found) => found.issuer === issuer
+      // MUST: identical, letter for letter (RFC 8414 §3.3)
+      ? undefined : `its issuer is ${JSON.stringify(found.issuer)} and not ${issuer}`);
+  if (document === undefined) return undefined;
+  for (const name of ["authorization_endpoint", "token_endpoint", "registration_endpoint"]) {
+    const needed = name === "token_endpoint" || document[name] !== undefined;
+    if (needed) trustedUrl(document[name], name, issuer);
+  }
+  return document as unknown as AuthorizationServerMetadata;
+}
+
+/** Whose tokens a server takes, and for what. */
+export interface Place { resource: string; server: AuthorizationServerMetadata; scopes?: string[] }
+/** Finds who hands out tokens for a server, from its 401 on. */
+export async function locate(url: string, hint: string | undefined, inner: typeof fetch,
+  { prefer, version }: { prefer?: string; version?: string | null } = {}): Promise<Place> {
+  const described = await discoverResource(url, hint, inner);
+  if (described !== undefined) {
+    const { resource, authorization_servers: issuers = [], scopes_supported: scopes } = described;
+    const issuer = issuers.find((one) => one === prefer) ?? issuers[0];
+    const named = trustedUrl(issuer, "authorization_servers[0]", url);
+    const server = await discoverIssuer(named, inner);
+    if (server === undefined) {
+      throw new AuthorizationError("discovery", `${named} does not say how to get tokens from it`);
+    }
+    return { resource, server, ...(Array.isArray(scopes) && { scopes }) };
+  }
+  // MUST: its own tokens, if need be at set paths (spec@2025-03-26 basic/authorization)
+  const { origin } = new URL(trustedUrl(url, "The server"));
+  const headers = version ? { "MCP-Protocol-Version": version } : undefined;
+  const own = await discoverIssuer(origin, inner, headers);
+  return { resource: url, server: own ?? { issuer: origin,
+    authorization_endpoint: `${origin}/authorize`, token_endpoint: `${origin}/token`,
+    registration_endpoint: `${origin}/register`, code_challenge_methods_supported: ["S256"] } };
+}
+// #endregion
+
+// #region 46. Registration
+// uses messages challenges discovery · spec basic/authorization/client-registration
+//
+// An authorization server wants to know the program before it asks the user. In
+// order: a client id agreed on beforehand; a URL under which the program
+// describes itself; and, for older servers, a registration on the spot. An id
+// is worth nothing at another server, and is never shown to one.
+//
+//   → POST https://auth.example.com/register
+//     {"client_name":"mcp-raw","redirect_uris":["http://127.0.0.1:4711/cb"],
+//      "application_type":"native","token_endpoint_auth_method":"none",..}
+//   ← HTTP/1.1 201 Created
+//     {"client_id":"s6BhdRkqt3",..}
+
+/** Who the program is, at one authorization server (RFC 7591 §3.2.1). */
+export interface ClientInformation {
+  client_id: string;
+  client_secret?: string;
+  /** Seconds since 1970; 0: never. */
+  client_secret_expires_at?: number;
+  token_endpoint_auth_method?: string;
+  redirect_uris?: string[];
+  [more: string]: unknown;
+}
+const AUTH_METHODS = ["none", "client_secret_basic", "client_secret_post"];
+
+/** The error that an authorization server answered with. */
+function oauthError(answer: Params | undefined, status: number, what: string): AuthorizationError {
+  const { error = `http_${status}`, error_description: why = "" } = answer ?? {};
+  return new AuthorizationError(String(error).slice(0, 200),
+    `${what} was refused: ${error} ${why}`.trim().slice(0, 1_000));
+}
+/** Registers the program (RFC 7591). Throws AuthorizationError. */
+export async function registerClient(server: AuthorizationServerMetadata, metadata: Params,
+  inner: typeof fetch): Promise<ClientInformation> {
+  const { registration_endpoint: endpoint, token_endpoint_auth_methods_supported: known } = server;
+  if (endpoint === undefined) {
+    throw new AuthorizationError("registration", `${server.issuer} registers no programs itself: ` +
+      "register this one there, and give its client id");
+  }
+  const body = JSON.stringify({ client_name: "mcp-raw",
+    response_types: ["code"],
+    // SHOULD: to be given refresh tokens (spec basic/authorization#refresh-tokens)
+    grant_types: ["authorization_code", "refresh_token"],
+    // MUST: which kind of program (spec basic/authorization/client-registration)
+    application_type: "native",
+    token_endpoint_auth_method: AUTH_METHODS.find((one) => known?.includes(one) ?? true) ?? "none",
+    ...metadata });
+  const response = await askFor(inner, endpoint, { method: "POST", body,
+    headers: { ...ACCEPT_JSON.headers, "Content-Type": "application/json" } });
+  const answer = await readDocument(response);
+  if (typeof answer?.client_id !== "string" || !response.ok) {
+    throw oauthError(answer, response.status, `The registration at ${server.issuer}`);
+  }
+  return answer as ClientInformation;
+}
+
+/** Where logins are kept from one run to the next: JSON values by key. */
+export interface Store {
+  load(key: string): unknown;
+  /** undefined: forget it. */
+  save(key: string, value: unknown): unknown;
+}
+export function memoryStore(entries: Map<string, unknown> = new Map()): Store {
+  return { load: (key) => entries.get(key), save: (key, value) =>
+    void (value === undefined ? entries.delete(key) : entries.set(key, value)) };
+}
+export interface IdentifyOptions {
+  /** Agreed on beforehand; with the issuer it is for, else the first one that is met. */
+  client?: ClientInformation & { issuer?: string };
+  /** The https URL where the program describes itself. */
+  clientMetadataUrl?: string;
+  /** What to register with, beyond what every program says. */
+  clientMetadata?: Params;
+  store?: Store;
+  now?: () => number;
+}
+const clientKey = (issuer: string) => `client ${issuer}`;
+/** The program's identity at a server; registers it when there is none. */
+export async function identify(server: AuthorizationServerMetadata, redirectUri: string | undefined,
+  inner: typeof fetch, options: IdentifyOptions): Promise<ClientInformation> {
+  const { client, clientMetadataUrl, store = memoryStore(), now = Date.now } = options;
+  const { issuer } = server;
+  if (client !== undefined) {
+    const bound = client.issuer ?? await store.load(`issuer of ${client.client_id}`) ?? issuer;
+    // MUST: shown to nobody else (spec basic/authorization/client-registration)
+    if (bound !== issuer) {
+      throw new AuthorizationError("registration", `The client id is for ${bound}, but the ` +
+        `server names ${issuer} now: register there if you trust it`);
+    }
+    if (client.issuer === undefined) await store.save(`issuer of ${client.client_id}`, issuer);
+    return client;
+  }
+  if (clientMetadataUrl !== undefined && server.client_id_metadata_document_supported === true) {
+    return { client_id: trustedUrl(clientMetadataUrl, "clientMetadataUrl") };
+  }
+  const stored = await store.load(clientKey(issuer)) as ClientInformation | undefined;
+  const { client_secret_expires_at: ends = 0, redirect_uris: uris } = stored ?? {};
+  const fits = redirectUri === undefined || uris === undefined || uris.includes(redirectUri);
+  if (stored !== undefined && fits && (ends === 0 || ends * 1000 > now())) return stored;
+  const uri = redirectUri === undefined ? {} : { redirect_uris: [redirectUri] };
+  const registered = { ...uri,
+    ...await registerClient(server, { ...uri, ...options.clientMetadata }, inner) };
+  await store.save(clientKey(issuer), registered);
+  return registered;
+}
+// #endregion
+
+// #region 47. Tokens
+// uses challenges discovery registration
+//   · spec basic/authorization#authorization-flow-steps
+//
+// The user says yes in a browser, which comes back with a code; the program
+// trades the code for a token. Others may see the code on its way, so it is
+// worth nothing without a secret that never left the program (PKCE), and it is
+// given to nobody before it is clear whose it is.
+//
+//   browser → GET https://auth.example.com/authorize?response_type=code&..
+//   browser ← Location: http://127.0.0.1:4711/cb?code=Splx&state=af0i&iss=..
+//   → POST https://auth.example.com/token
+//     grant_type=authorization_code&code=Splx&code_verifier=dBjf..&..
+//   ← {"access_token":"mF_9","token_type":"Bearer","expires_in":3600,..}
+
+export interface Tokens {
+  access_token: string;
+  token_type: string;
+  refresh_token?: string;
+  /** What was granted, when that is said. */
+  scope?: string;
+  /** Milliseconds since 1970. */
+  expires_at?: number;
+  [more: string]: unknown;
+}
+/** What has to be remembered while the browser is away; JSON. */
+export interface Login {
+  issuer: string;
+  state: string;
+  verifier: string;
+  redirectUri: string;
+  resource: string;
+  scope?: string;
+  /** Whether this server always says who it is. */
+  says: boolean;
+}
+export const base64url = (bytes: Uint8Array): string =>
+  btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""))
+    .replace(/[+/=]/g, (char) => ({ "+": "-", "/": "_" })[char] ?? "");
+const randomText = () => base64url(crypto.getRandomValues(new Uint8Array(32)));
+/** A secret's fingerprint, which may be seen (RFC 7636 §4.2). */
+export const challengeOf = async (verifier: string): Promise<string> =>
+  base64url(new Uint8Array(
+    await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier))));
+
+/** Begins a login: where the browser has to go, and what to remember. */
+export async function beginLogin({ server, resource }: Place, client: ClientInformation,
+  redirectUri: string, scope?: string): Promise<{ url: string; login: Login }> {
+  const { issuer, authorization_endpoint: endpoint } = server;
+  // MUST: PKCE with S256, or nothing (spec basic/authorization/security-considerations)
+  if (server.code_challenge_methods_supported?.includes("S256") !== true) {
+    throw new AuthorizationError("pkce", `${issuer} does not say that it supports PKCE with S256`);
+  }
+  // MUST: https, or this machine (spec basic/authorization/security-considerations)
+  trustedUrl(redirectUri, "The redirect URI");
+  const [state, verifier] = [randomText(), randomText()];
+  const url = new URL(trustedUrl(endpoint, "authorization_endpoint", issuer));
+  const query = { response_type: "code", client_id: client.client_id, redirect_uri: redirectUri,
+    code_challenge: await challengeOf(verifier), code_challenge_method: "S256", state, resource,
+    ...(scope !== undefined && { scope }) };
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+  return { url: url.href, login: { issuer, state, verifier, redirectUri, resource,
+    ...(scope !== undefined && { scope }),
+    says: server.authorization_response_iss_parameter_supported === true } };
+}
+/** The code that the browser came back with. Throws AuthorizationError. */
+export function readCallback(callback: string, { state, issuer, says }: Login): string {
+  const { searchParams } = new URL(callback);
+  const only = (name: string) => {
+    const [value, more] = searchParams.getAll(name);
+    if (more !== undefined) throw new AuthorizationError("callback", `${name} is there twice`);
+    return value;
+  };
+  // SHOULD: no other answer counts (spec basic/authorization/security-considerations)
+  if (only("state") !== state) {
+    throw new AuthorizationError("state", "The browser came back with another login");
+  }
+  const iss = only("iss");
+  // MUST: before all else is believed (spec basic/authorization#authorization-response-validation)
+  if (iss === undefined ? says : iss !== issuer) {
+    throw new AuthorizationError("issuer", `The answer should come from ${issuer}, and ` +
+      (iss === undefined ? "does not say that it does" : "comes from another"));
+  }
+  const error = only("error");
+  if (error !== undefined) {
+    throw oauthError({ error, error_description: only("error_description") }, 0, "The login");
+  }
+  const code = only("code");
+  if (code === undefined) throw new AuthorizationError("callback", "The browser brought no code");
+  return code;
+}
+
+/** Adds who the program is to a token request, in the way the server wants (RFC 6749 §2.3.1). */
+function signRequest(server: AuthorizationServerMetadata, client: ClientInformation,
+  body: URLSearchParams, headers: Record<string, string>): void {
+  const { client_id: id, client_secret: secret } = client;
+  const { token_endpoint_auth_methods_supported: known = ["client_secret_basic"] } = server;
+  const method = client.token_endpoint_auth_method ?? (secret === undefined ? "none"
+    : AUTH_METHODS.slice(1).find((one) => known.includes(one)));
+  if (secret !== undefined && method === "client_secret_basic") {
+    const coded = (text: string) => new URLSearchParams({ "": text }).toString().slice(1);
+    headers.Authorization = `Basic ${btoa(`${coded(id)}:${coded(secret)}`)}`;
+    return;
+  }
+  if (!body.has("client_assertion")) body.set("client_id", id);
+  if (secret !== undefined && method === "client_secret_post") body.set("client_secret", secret);
+}
+export interface TokenOptions {
+  fetch: typeof fetch;
+  now?: () => number;
+  /** What is understood, in lower case; ["bearer"]. */
+  tokenTypes?: readonly string[];
+}
+/** Asks for tokens: one request to the token endpoint, for any grant. Throws AuthorizationError. */
+export async function requestTokens(server: AuthorizationServerMetadata, client: ClientInformation,
+  grant: Record<string, string | undefined>, options: TokenOptions): Promise<Tokens> {
+  const { fetch: inner, now = Date.now, tokenTypes = ["bearer"] } = options;
+  const headers: Record<string, string> = { ...ACCEPT_JSON.headers,
+    "Content-Type": "application/x-www-form-urlencoded" };
+  const body = new URLSearchParams();
+  for (const [name, value] of Object.entries(grant)) if (value !== undefined) body.set(name, value);
+  signRequest(server, client, body, headers);
+  const response = await askFor(inner, server.token_endpoint,
+    { method: "POST", headers, body: body.toString() });
+  const { status, ok } = response;
+  const answer = await readDocument(response);
+  const what = `The grant ${grant.grant_type?.replace(/^.*:/, "")} at ${server.issuer}`;
+  if (answer === undefined || !ok || answer.error !== undefined) {
+    throw oauthError(answer, status, what); // some say it with status 200
+  }
+  const { access_token: token, token_type: type = "Bearer", expires_in: lasts, ...rest } = answer;
+  const known = tokenTypes.includes(String(type).toLowerCase());
+  if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token) || !known) {
+    throw new AuthorizationError("token", `${what} gave no token that we can use`);
+  }
+  const seconds = lasts === undefined || lasts === null ? NaN : Number(lasts);
+  return { ...rest, access_token: token, token_type: String(type),
+    ...(seconds >= 0 && { expires_at: now() + seconds * 1000 }) };
+}
+// #endregion
+
+// #region 48. Authorized fetch
+// uses texts-and-lanes challenges discovery registration tokens
+//   · spec basic/authorization#scope-challenge-handling
+//
+// All of it as one function from fetch to fetch. A request goes out with the
+// token that is there; if it is refused, one login or one refresh is made,
+// however many requests wait for it, and they go out again. What does not help
+// is not tried twice.
+//
+//   → POST /mcp, Authorization: Bearer old  ← 401
+//   → POST /token, grant_type=refresh_token ← {"access_token":"new",..}
+//   → POST /mcp, Authorization: Bearer new  ← 200
+
+/** Sends a browser somewhere and tells where it came back to. */
+export interface Visitor {
+  redirectUri: string;
+  /** Resolves with the URL, under redirectUri, that the browser was sent to in the end. */
+  visit(url: string): Promise<string>;
+  close?(): void;
+}
+/** What a way to get tokens has to work with. */
+export interface GrantContext extends Place {
+  scope: string | undefined;
+  fetch: typeof fetch;
+  /** The program's identity at this server. */
+  identify(redirectUri?: string): Promise<ClientInformation>;
+  /** requestTokens() at this server. */
+  request(client: ClientInformation, grant: Record<string, string | undefined>): Promise<Tokens>;
+}
+export type Grant = (context: GrantContext) => Promise<Tokens>;
+export interface AuthorizeOptions extends IdentifyOptions, Omit<TokenOptions, "fetch"> {
+  /** The server: nothing else is ever sent its tokens. */
+  url: string;
+  /** How to get tokens: a user's by loginWith(visitor), or another grant. */
+  grant: Grant;
+}
+/** The grant of people: a browser, a code, a token. */
+export const loginWith = (visitor: Visitor | (() => Promise<Visitor>)): Grant =>
+  async (context) => {
+    const { redirectUri, visit, close } = typeof visitor === "function" ? await visitor() : visitor;
+    try {
+      const client = await context.identify(redirectUri);
+      const { url, login } = await beginLogin(context, client, redirectUri, context.scope);
+      const code = readCallback(await visit(url), login);
+      return await context.request(client, { grant_type: "authorization_code", code,
+        redirect_uri: redirectUri, code_verifier: login.verifier, resource: context.resource });
+    } finally {
+      close?.();
+    }
+  };
+
+/** Tokens, and what was asked for with them. */
+interface Held { tokens: Tokens; asked: string[] }
+interface Known { issuer: string; resource: string }
+/** How a token came: what did not help is not done again. */
+type Renewal = { held: Held; by: "store" | "refresh" | "grant" };
+interface AuthorizedState {
+  readonly options: AuthorizeOptions;
+  readonly store: Store;
+  readonly inner: typeof fetch;
+  place: Place | undefined;
+  hint: string | undefined;
+  renewing: Promise<Renewal> | undefined;
+  logins: number;
+  readonly tried: Set<string>; // scopes that were asked for once more
+}
+const tokensKey = ({ issuer, resource }: Known) => `tokens ${issuer} ${resource}`;
+const words = (scope: string | undefined) => scope?.split(" ").filter((word) => word !== "") ?? [];
+
+async function knownOf({ store, options: { url } }: AuthorizedState): Promise<Known | undefined> {
+  return await store.load(`server ${url}`) as Known | undefined;
+}
+async function heldOf(state: AuthorizedState): Promise<Held | undefined> {
+  const known = await knownOf(state);
+  return known && await state.store.load(tokensKey(known)) as Held | undefined;
+}
+/** Keeps tokens; a refresh token that was not replaced goes on (RFC 6749 §6). */
+async function keep(state: AuthorizedState, { resource, server: { issuer } }: Place,
+  { tokens, asked }: Held, earlier?: Tokens): Promise<Held> {
+  const { refresh_token: old } = earlier ?? {};
+  const held = { asked, tokens: { ...(old !== undefined && { refresh_token: old }), ...tokens } };
+  await state.store.save(tokensKey({ issuer, resource }), held);
+  await state.store.save(`server ${state.options.url}`, { issuer, resource });
+  return held;
+}
+const contextOf = ({ options, store, inner }: AuthorizedState, place: Place, scope?: string):
+  GrantContext => ({ ...place, scope, fetch: inner,
+    identify: (redirectUri) => identify(place.server, redirectUri, inner, { ...options, store }),
+    request: (client, grant) => requestTokens(place.server, client, grant,
+      { ...options, fetch: inner }) });
+
+/** New tokens for a refresh token; undefined when it is worth nothing any more. */
+async function refresh(state: AuthorizedState, place: Place, { tokens, asked }: Held):
+  Promise<Renewal | undefined> {
+  const { refresh_token } = tokens;
+  if (refresh_token === undefined) return undefined;
+  const { identify, request } = contextOf(state, place);
+  try {
+    const fresh = await request(await identify(),
+      { grant_type: "refresh_token", refresh_token, resource: place.resource });
+    return { held: await keep(state, place, { tokens: fresh, asked }, tokens), by: "refresh" };
+  } catch (error) {
+    // A server that is down has refused nothing.
+    const final = error instanceof AuthorizationError && /^invalid_|^unauth/.test(error.code);
+    if (!final) throw error;
+    const now = await heldOf(state); // another program may have been faster
+    if (now && now.tokens.access_token !== tokens.access_token) return { held: now, by: "store" };
+    const { refresh_token: spent, ...rest } = tokens;
+    const { resource, server: { issuer } } = place;
+    await state.store.save(tokensKey({ issuer, resource }), { asked, tokens: rest });
+    return undefined;
+  }
+}
+/** Asks for tokens anew; an identity that the server has forgotten is made anew too. */
+async function login(state: AuthorizedState, place: Place, asked: string[]): Promise<Renewal> {
+  const { server: { issuer, scopes_supported: offered } } = place;
+  const lasting = asked.length > 0 && Array.isArray(offered) && offered.includes("offline_access");
+  const scope = [...new Set([...asked, ...(lasting ? ["offline_access"] : [])])].join(" ");
+  const context = contextOf(state, place, scope === "" ? undefined : scope);
+  const { grant } = state.options;
+  const tokens = await grant(context).catch(async (error: unknown) => {
+    const unknown = error instanceof AuthorizationError && error.code === "invalid_client";
+    if (!unknown || await state.store.load(clientKey(issuer)) === undefined) throw error;
+    await state.store.save(clientKey(issuer), undefined);
+    return grant(context);
+  });
+  state.logins++;
+  return { held: await keep(state, place, { tokens, asked }), by: "grant" };
+}
+/** What was refused, and what is wanted instead. */
+interface Refusal {
+  used: Held | undefined; wanted: string[]; mayRefresh: boolean; version: string | null }
+/** Other tokens than those that were refused. */
+async function renew(state: AuthorizedState, { used, wanted, mayRefresh, version }: Refusal):
+  Promise<Renewal> {
+  const { options, inner, hint } = state;
+  const held = await heldOf(state);
+  const newer = held !== undefined && held.tokens.access_token !== used?.tokens.access_token;
+  if (newer && wanted.every((one) => held.asked.includes(one))) return { held, by: "store" };
+  const known = await knownOf(state);
+  const prefer = options.client?.issuer ?? known?.issuer;
+  const place = state.place = await locate(options.url, hint, inner,
+    { version, ...(prefer !== undefined && { prefer }) });
+  const same = known?.issuer === place.server.issuer && known.resource === place.resource;
+  if (same && held !== undefined && mayRefresh) {
+    const refreshed = await refresh(state, place, held);
+    if (refreshed !== undefined) return refreshed;
+  }
+  // SHOULD: with what was asked before (spec basic/authorization#step-up-authorization-flow)
+  const asked = new Set([...(same ? held?.asked ?? [] : []),
+    ...(wanted.length > 0 ? wanted : held?.asked.length && same ? [] : place.scopes ?? [])]);
+  return login(state, place, [...asked]);
+}
+/** One at a time: those that come meanwhile wait for it. */
+function once(state: AuthorizedState, work: () => Promise<Renewal>): Promise<Renewal> {
+  return state.renewing ??= work().finally(() => (state.renewing = undefined));
+}
+/** Tokens to go out with; refreshed first when they are known to have ended. */
+async function tokensFor(state: AuthorizedState): Promise<Held | undefined> {
+  const { options: { now = Date.now }, inner } = state;
+  const held = await heldOf(state);
+  const { expires_at: ends = Infinity, refresh_token } = held?.tokens ?? {};
+  if (held === undefined || ends > now() + 5_000 || refresh_token === undefined) return held;
+  const known = await knownOf(state);
+  const server = state.place?.server ?? (known && await discoverIssuer(known.issuer, inner));
+  if (server === undefined || known === undefined) return held;
+  const place = { server, resource: known.resource };
+  return (await once(state, async () =>
+    await refresh(state, place, held) ?? { held, by: "store" })).held;
+}
+/** What a response asks for; undefined when it is an answer. */
+function challengeIn(response: Response, types: readonly string[]):
+  { error?: string; scope?: string; resource_metadata?: string } | undefined {
+  const { status, headers } = response;
+  if (status !== 401 && status !== 403) return undefined;
+  const found = parseChallenges(headers.get("www-authenticate") ?? "")
+    .find(({ scheme }) => types.includes(scheme));
+  if (status === 401) return found?.parameters ?? {};
+  return found?.parameters.error === "insufficient_scope" ? found.parameters : undefined;
+}
+
+export interface AuthorizedFetch {
+  (input: string | URL | Request, init?: RequestInit): Promise<Response>;
+  /** Changes with each login: what was private to one is not for the next. */
+  login(): string;
+}
+/** A fetch that gets itself tokens when the server wants them. Throws AuthorizationError. */
+export function authorizedFetch(inner: typeof fetch, options: AuthorizeOptions): AuthorizedFetch {
+  const { store = memoryStore(), url, tokenTypes = ["bearer"] } = options;
+  const here = new URL(url);
+  const state: AuthorizedState = { options, store, inner, place: undefined, hint: undefined,
+    renewing: undefined, logins: 0, tried: new Set() };
+
+  /** Whether the refusal of a token is worth another try; throws when it is not. */
+  async function again(response: Response, used: Held | undefined, by: Renewal["by"] | undefined,
+    version: string | null): Promise<Renewal> {
+    const { error, scope, resource_metadata: hint } = challengeIn(response, tokenTypes) ?? {};
+    await response.body?.cancel();
+    state.hint = hint ?? state.hint;
+    const wanted = words(scope);
+    const known = used?.asked ?? [];
+    if (response.status === 401) {
+      if (by === "grant") throw new AuthorizationError(error ?? "invalid_token",
+        `${bareUrl(url)} refuses the token that was just issued for it`);
+      const mayRefresh = by !== "refresh";
+      return once(state, () => renew(state, { used, wanted, mayRefresh, version }));
+    }
+    const key = [...wanted].sort().join(" ");
+    const fresh = wanted.some((one) => !known.includes(one)) || !state.tried.has(key);
+    // SHOULD: tries are counted (spec basic/authorization#step-up-authorization-flow)
+    if (wanted.length === 0 || !fresh) throw new AuthorizationError("insufficient_scope",
+      `${bareUrl(url)} wants more than was granted${key && `: ${key}`}`);
+    state.tried.add(key);
+    return once(state, () => renew(state, { used, wanted, mayRefresh: false, version }));
+  }
+  async function authorized(input: string | URL | Request, init: RequestInit = {}) {
+    const request = input instanceof Request ? new Request(input, init) : undefined;
+    const target = new URL(request?.url ?? String(input), url);
+    const ours = target.origin === here.origin && target.pathname === here.pathname;
+    // MUST: to this server alone (spec basic/authorization#token-handling)
+    if (!ours) return inner(input, init);
+    const body = request === undefined ? init.body : request.body && await request.arrayBuffer();
+    const headers = new Headers(init.headers ?? request?.headers);
+    const { method = request?.method, signal = request?.signal } = init;
+    const own = headers.has("authorization"); // the caller's own token
+    let held = own ? undefined : await unlessAborted(tokensFor(state), signal ?? undefined);
+    let by: Renewal["by"] | undefined;
+    for (let round = 0; ; round++) {
+      if (held !== undefined) {
+        const { token_type: type, access_token: token } = held.tokens;
+        headers.set("Authorization", `${/^bearer$/i.test(type) ? "Bearer" : type} ${token}`);
+      }
+      const response = await fetchHere(inner, target.href,
+        { ...init, headers, ...(method !== undefined && { method }), body: body ?? null,
+          signal: signal ?? null });
+      const refused = !own && challengeIn(response, tokenTypes) !== undefined;
+      if (!refused || body instanceof ReadableStream) return response; // a stream is gone now
+      if (round === 4) throw new AuthorizationError("invalid_token", "The token is refused again");
+      const renewal = again(response, held, by, headers.get("mcp-protocol-version"));
+      ({ held, by } = await unlessAborted(renewal, signal ?? undefined));
+    }
+  }
+  return Object.assign(authorized, { login: () => `${state.logins}` });
+}
+// #endregion
+
+// Built by now: servers that know who calls, and clients that log in.
+// Shown by examples/11-protected.ts.
+
 // ---- Part VII: borrowed ground --------------------------------------------
 
-// #region 43. JSON Schema
+// #region 49. JSON Schema
 // uses nothing
 //
 // Tool arguments come from a language model and schemas from strangers, so a
@@ -6371,7 +7266,7 @@ export function compileSchema(
 }
 // #endregion
 
-// #region 44. Patterns
+// #region 50. Patterns
 // uses nothing
 //
 // A backtracking engine tries every way through a text: `^(a+)+$` and forty
@@ -6498,7 +7393,7 @@ export function boundedPattern(
 }
 // #endregion
 
-// #region 45. Formats
+// #region 51. Formats
 // uses nothing
 //
 // In JSON Schema `format: "email"` is a remark until somebody makes it a check,
@@ -6649,7 +7544,7 @@ export const formats: Readonly<Record<string, (value: string) => boolean>> = Obj
 });
 // #endregion
 
-// #region 46. Node, Bun, Deno
+// #region 52. Node, Bun, Deno
 // uses handlers texts-and-lanes stdio http-requests http-server
 //   · spec basic/transports/stdio
 //
@@ -6760,12 +7655,20 @@ const byteLength = (text: string): number =>
   new TextEncoder().encode(text).length;
 
 /** The path of a request target, which may be a URL whose host counts for nothing (RFC 9112). */
-const pathOf = (target: string) => target.replace(/^https?:\/\/[^/]*/i, "").split("?", 1)[0];
+const pathOf = ({ url = "" }: NodeRequest) =>
+  url.replace(/^https?:\/\/[^/]*/i, "").split("?", 1)[0];
+
+/** What answers at a path: the endpoint, or another route; without `path` the endpoint is all. */
+const routing = (handle: HttpHandler, path?: string, routes: Guard["routes"] = {}) =>
+  (at: string | undefined): HttpHandler =>
+    at !== undefined && Object.hasOwn(routes, at) && routes[at] ||
+    (path === undefined || at === path ? handle : () => Promise.resolve(notFound(path)));
 
 /** A listener for node:http, also inside a server of your own. Without path it answers at any. */
-export function nodeListener(handle: HttpHandler, path?: string):
+export function nodeListener(handle: HttpHandler, path?: string, routes?: Guard["routes"]):
   (request: NodeRequest, response: NodeResponse) => void {
-  const answer = (request: NodeRequest, response: NodeResponse) => handle({
+  const route = routing(handle, path, routes);
+  const answer = (request: NodeRequest, response: NodeResponse) => route(pathOf(request))({
     method: request.method ?? "",
     header(name) {
       const value = request.headers[name];
@@ -6778,9 +7681,6 @@ export function nodeListener(handle: HttpHandler, path?: string):
   });
   const ignore = () => {};
   return (request, response) => {
-    const { url = "" } = request;
-    const elsewhere = path !== undefined && url !== path && pathOf(url) !== path;
-    const replied = elsewhere ? Promise.resolve(notFound(path)) : answer(request, response);
     const send = ({ status, headers, body, stream }: HttpReply) => {
       if (response.destroyed) return; // the reader has left, and its "close" told the lane
       if (stream !== undefined) {
@@ -6805,7 +7705,7 @@ export function nodeListener(handle: HttpHandler, path?: string):
         response.end(body); // its length given, it leaves in one piece
       }
     };
-    replied.then(send, (error: unknown) => send(refusal(500, error)));
+    answer(request, response).then(send, (error: unknown) => send(refusal(500, error)));
   };
 }
 
@@ -6815,12 +7715,18 @@ export interface ListenOptions {
   path?: string;
   /** The calls under way (HttpOptions), which close() ends. */
   open?: Set<OpenLane>;
+  /** What answers at other paths. */
+  routes?: Record<string, HttpHandler>;
 }
 export interface Listening { url: string; close(): Promise<void> }
 
+// Deno aborts a request's signal at its normal end too, and warns of it.
+const webRoutes = (route: ReturnType<typeof routing>) => (request: Request): Promise<Response> =>
+  webHandler(route(new URL(request.url).pathname), runtime("Deno") === undefined)(request);
+
 /** Serves HTTP on a port; 0 finds a free one. Throws TransportError "in-use". */
 export async function listen(handle: HttpHandler, port: number,
-  { host = "127.0.0.1", path = "/mcp", open = new Set() }: ListenOptions = {}):
+  { host = "127.0.0.1", path = "/mcp", open = new Set(), routes = {} }: ListenOptions = {}):
   Promise<Listening> {
   const shut = () => {
     const reason = new TransportError("shutdown", "the server is shutting down");
@@ -6830,13 +7736,7 @@ export async function listen(handle: HttpHandler, port: number,
     shut();
     return close();
   } });
-  // Deno aborts a request's signal at its normal end too, and warns of it.
-  const web = webHandler(handle, runtime("Deno") === undefined);
-  const routed = async (request: Request) => {
-    if (new URL(request.url).pathname === path) return web(request);
-    const { body = "", ...init } = notFound(path);
-    return new Response(body, init);
-  };
+  const routed = webRoutes(routing(handle, path, routes));
   const at = (bound: number) => `http://${host.includes(":") ? `[${host}]` : host}:${bound}${path}`;
   try {
     const bun = runtime<BunNamespace>("Bun")?.serve({ port, hostname: host, fetch: routed,
@@ -6851,7 +7751,7 @@ export async function listen(handle: HttpHandler, port: number,
       });
       return closing({ url: at(deno.addr.port), close });
     }
-    return closing(await listenOnNode(nodeListener(handle, path), port, host, at));
+    return closing(await listenOnNode(nodeListener(handle, path, routes), port, host, at));
   } catch (cause) {
     const { code = "", message } = cause as Error & { code?: string }; // as all three throw it
     if (code === "EADDRINUSE") {
@@ -6890,7 +7790,7 @@ export async function serveProcess(exchange: Exchange, options: ServeLinesOption
 }
 // #endregion
 
-// #region 47. Child processes
+// #region 53. Child processes
 // uses handlers texts-and-lanes stdio node-bun-deno · spec basic/transports/stdio#shutdown
 //
 // A client on stdio owns its server: it starts the process, keeps its stderr
@@ -7100,7 +8000,104 @@ export async function keepRunning(start: () => Promise<Connection>,
 }
 // #endregion
 
-// #region 48. The front door
+// #region 54. Signing in
+// uses stdio challenges registration tokens authorized-fetch node-bun-deno
+//   · spec basic/authorization/security-considerations#open-redirection
+//
+// What a login needs of the machine that the program runs on: a browser to show
+// a page, an address on this machine for it to come back to, and a folder that
+// nobody else can read.
+//
+//   browser → GET http://127.0.0.1:33418/callback?code=..&state=..&iss=..
+
+/** Waits on this machine for a browser to come back; show() gets the page that it has to visit. */
+export async function loopbackVisitor(show: (url: string) => unknown,
+  { port = 33_418, waitMs = 300_000 } = {}): Promise<Visitor> {
+  const waiting = new Map<string, (url: string) => void>(); // by state: others may knock too
+  const at = (bound: number) => `http://127.0.0.1:${bound}/callback`;
+  const listener = (request: NodeRequest, response: NodeResponse) => {
+    const url = new URL(request.url ?? "/", at(port));
+    const found = waiting.get(url.searchParams.get("state") ?? "");
+    const known = found !== undefined && url.pathname === "/callback";
+    response.writeHead(known ? 200 : 404, { "Content-Type": "text/html", Connection: "close" });
+    response.end(`<!doctype html><title>mcp-raw</title><p>${known
+      ? "You can close this page and go back to the program." : "No login is waiting for this."}`);
+    if (known) found(url.href);
+  };
+  const bind = (bound: number) => listenOnNode(listener, bound, "127.0.0.1", at);
+  const { url: redirectUri, close } = await bind(port).catch((error: { code?: string }) => {
+    if (error.code === "EADDRINUSE") return bind(0);
+    throw error;
+  });
+  return { redirectUri, close: () => void close(), async visit(url) {
+    const state = new URL(url).searchParams.get("state") ?? "";
+    const back = new Promise<string>((resolve) => waiting.set(state, resolve));
+    await show(url);
+    const came = await endsWithin(waitMs, back);
+    waiting.delete(state);
+    if (came) return back;
+    throw new AuthorizationError("timeout", `Nobody logged in within ${waitMs / 1000} seconds`);
+  } };
+}
+
+interface Opener extends Emitter { unref(): void }
+/** Opens a page in the user's browser; false: there is none. `command` opens it instead. */
+export async function openBrowser(url: string, command?: readonly string[]): Promise<boolean> {
+  const { protocol, href } = new URL(url);
+  if (protocol !== "https:" && protocol !== "http:") {
+    throw new AuthorizationError("insecure", `A browser is not given ${protocol} URLs`);
+  }
+  const { platform } = runtime<{ platform: string }>("process") ?? { platform: "" };
+  const [name = "", ...words] = command ?? (platform === "darwin" ? ["open"]
+    : platform === "win32" ? ["rundll32", "url.dll,FileProtocolHandler"] : ["xdg-open"]);
+  const { spawn } = await node<{ spawn(name: string, words: string[], options: object): Opener }>(
+    "child_process");
+  // No shell: what the server put into its URL would be a command there.
+  const child = spawn(name, [...words, href], { stdio: "ignore", detached: true });
+  return new Promise((resolve) => {
+    child.on("error", () => resolve(false));
+    child.on("spawn", () => {
+      child.unref();
+      resolve(true);
+    });
+  });
+}
+
+interface Files {
+  mkdir(path: string, options: object): Promise<unknown>;
+  chmod(path: string, mode: number): Promise<void>;
+  readFile(path: string, encoding: "utf8"): Promise<string>;
+  writeFile(path: string, text: string, options: object): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+  rm(path: string, options: object): Promise<void>;
+}
+/** Keeps logins in a folder that its owner alone can read; one file each, so that none is lost. */
+export function fileStore(folder: string): Store {
+  const fileOf = async (key: string) => `${folder}/${await challengeOf(key)}.json`;
+  return {
+    async load(key) {
+      const { readFile } = await node<Files>("fs/promises");
+      const text = await readFile(await fileOf(key), "utf8").catch((error: { code?: string }) => {
+        if (error.code === "ENOENT") return undefined;
+        throw error;
+      });
+      return text === undefined ? undefined : JSON.parse(text);
+    },
+    async save(key, value) {
+      const { mkdir, chmod, writeFile, rename, rm } = await node<Files>("fs/promises");
+      const file = await fileOf(key);
+      if (value === undefined) return rm(file, { force: true });
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await chmod(folder, 0o700);
+      const draft = `${file}.${crypto.randomUUID()}`; // a reader sees the old one or the new one
+      await writeFile(draft, JSON.stringify(value), { mode: 0o600 });
+      await rename(draft, file);
+    },
+  };
+}
+// #endregion
+
+// #region 55. The front door
 // uses everything
 //
 // All of the above, put together for people who just want a server or a client.
@@ -7195,6 +8192,7 @@ export function server<const S extends readonly unknown[] = []>(
     { report, ...(wrappers && { wrappers }), ...(instructions !== undefined && { instructions }) });
   const { exchange, mirrors, notifications } = assembly;
   const settings = { notifications, report: (error: unknown) => report(error, "") };
+  const { guard: { routes = {} } = {} } = http;
   const serving = new Set<() => unknown>();
   const handler = (more: HttpOptions = {}) =>
     serveBoth(exchange, { ...more, ...http, ...settings, mirrors });
@@ -7203,7 +8201,7 @@ export function server<const S extends readonly unknown[] = []>(
     changes,
     http,
     handle: handler(),
-    fetch: webHandler(handler(), runtime("Deno") === undefined),
+    fetch: webRoutes(routing(handler(), undefined, routes)),
     stdio() {
       forgiveUnanswered();
       return serveProcess(exchange, { ...settings, ending: changes.close, serve: serveEither });
@@ -7214,7 +8212,7 @@ export function server<const S extends readonly unknown[] = []>(
       const loopbackOnly = /^(127\.|localhost$|::1$)/.test(host);
       const open = new Set<OpenLane>();
       const { url, close } =
-        await listen(handler({ loopbackOnly, open }), port, { ...listening, open });
+        await listen(handler({ loopbackOnly, open }), port, { routes, ...listening, open });
       serving.add(close);
       return { url, async close() {
         const last = serving.delete(close) && serving.size === 0;
@@ -7237,6 +8235,8 @@ export interface OpenOptions extends ClientOptions, SpawnOptions, HttpClientOpti
   cache?: boolean;
   /** Hold tools to their outputSchema, which may cost a tools/list. */
   check?: boolean;
+  /** Get tokens when the server at a URL wants them; loginWith(..) asks the user. */
+  authorize?: Omit<AuthorizeOptions, "url">;
 }
 /** Connects to a server of any revision: an http(s) URL, or the command that starts one. */
 export async function open(target: string | readonly string[], options: OpenOptions = {}):
@@ -7250,10 +8250,16 @@ export async function open(target: string | readonly string[], options: OpenOpti
     warn: (fault: TransportError) => warn(fault.message),
     connect: (send, more = {}) => connectEither(send, { ...both, ...more, era }) });
   const start = () => startEither(spawning, options.era);
+  const { authorize, fetch: web = fetch } = options;
+  const here = Object.assign((url: unknown, init?: RequestInit) =>
+    fetchHere(web, String(url), init), { login: () => "" });
+  const reached = authorize === undefined || typeof target !== "string" ? here
+    : authorizedFetch(web, { ...authorize, url: target });
   const connection: Connection = typeof target === "string"
-    ? { closed: new Promise(() => {}), ...connectHttpEither(target, both) }
+    ? { closed: new Promise(() => {}), ...connectHttpEither(target, { ...both, fetch: reached }) }
     : options.restart === undefined ? await start() : await keepRunning(start, options.restart);
-  const exchange = options.cache ? cached(connection.exchange) : connection.exchange;
+  const exchange = options.cache ? cached(connection.exchange, { principal: reached.login })
+    : connection.exchange;
   const answers = answering(options.answers ?? {}, { compile, warn });
   const client = connect(exchange, { ...options,
     capabilities: { ...options.capabilities, ...answers.capabilities },
@@ -7267,7 +8273,7 @@ export async function open(target: string | readonly string[], options: OpenOpti
 
 // ---- cut here when you copy the file ---------------------------------------
 
-// #region 49. The demo server
+// #region 56. The demo server
 // uses everything
 //
 // Something to talk to: tools that work, that fail, that take their time, that
@@ -7469,7 +8475,7 @@ export function demoServer({ note = () => {}, report = () => {}, list = {} }: De
 }
 // #endregion
 
-// #region 50. What messages mean
+// #region 57. What messages mean
 // uses messages · spec basic#messages
 //
 // The words of the wire log: what a message is, the first time that something
@@ -7617,7 +8623,7 @@ function readResponse(message: JSONRPCResponse, asked: Map<string, Reading>): Re
 }
 // #endregion
 
-// #region 51. The wire log
+// #region 58. The wire log
 // uses errors-and-parsing texts-and-lanes server-sent-events what-messages-mean
 //   · spec basic#messages
 //
@@ -7779,8 +8785,8 @@ export function wireLog({ columns = 100, color = false }: WireLogOptions = {}):
 }
 // #endregion
 
-// #region 52. Wire taps
-// uses stdio http-requests http-client the-wire-log · spec basic/transports
+// #region 59. Wire taps
+// uses stdio http-requests texts-and-lanes the-wire-log · spec basic/transports
 //
 // Where the log gets its entries from: functions that stand in the way of a
 // fetch, an HTTP handler or a pipe, pass all on unchanged and as it comes, and
@@ -7906,7 +8912,7 @@ export function watchPipe(tap: WireTap, { readable, write }: Pipe): Pipe {
 }
 // #endregion
 
-// #region 53. Arguments
+// #region 60. Arguments
 // uses errors-and-parsing texts-and-lanes stdio the-wire-log
 //
 // What was typed, taken apart; and what went wrong, in one sentence that names
@@ -8062,7 +9068,7 @@ export function failureOf(error: unknown): { code: number; sentence: string } {
 }
 // #endregion
 
-// #region 54. Answering a server
+// #region 61. Answering a server
 // uses everything
 //
 // What is typed are words, so a schema says whether "2" is a number. That goes
@@ -8228,7 +9234,7 @@ export function answersOf(stage: Stage): Answers {
 }
 // #endregion
 
-// #region 55. Calling a server
+// #region 62. Calling a server
 // uses everything
 //
 // The command `call`, its first half: reach a server and call one of its tools.
@@ -8367,7 +9373,7 @@ async function callTool([name = "", ...words]: string[], client: AnyClient, stag
 }
 // #endregion
 
-// #region 56. Looking around
+// #region 63. Looking around
 // uses everything
 //
 // The command `call`, its second half: a walk over all that a server says of
@@ -8542,7 +9548,7 @@ async function callCommand(stage: Stage): Promise<number> {
 }
 // #endregion
 
-// #region 57. The demo
+// #region 64. The demo
 // uses everything
 //
 // A conversation in acts, each under a title, told by the wire log. On stdio
@@ -8681,7 +9687,7 @@ message had. (spec ...) is a page of ${SPEC}/${MODERN_VERSIONS}\n`);
 }
 // #endregion
 
-// #region 58. Command line
+// #region 65. Command line
 // uses everything
 //
 // What stands around the protocol when this file is run as a program: the

@@ -378,8 +378,8 @@ export const honestUses: Rule = (book) => {
 export const LIMITS = {
   cover: 66,
   partOne: 300,
-  protocol: 7300,
-  commandLine: 1600,
+  protocol: 8300,
+  commandLine: 1900,
   chapter: 280,
   opening: 20,
   named: 60,
