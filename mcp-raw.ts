@@ -3865,11 +3865,11 @@ export function connect(exchange: Exchange, options: ClientOptions = {}): Client
   let tokens = 0;
 
   /** Another revision to try, when the server has just refused ours. */
-  function alternative(error: unknown, written: string): string | undefined {
+  function alternative(error: unknown): string | undefined {
     const refused = error instanceof ProtocolError && error.code === UNSUPPORTED_PROTOCOL_VERSION;
     if (!refused || !isObject(error.data) || !Array.isArray(error.data.supported)) return undefined;
     const { supported } = error.data;
-    return versions.find((one) => one !== written && supported.includes(one));
+    return versions.find((one) => supported.includes(one));
   }
   /** One request and its result, of whatever type. */
   async function request<M extends keyof Methods>(method: M, params: ParamsOf<M>,
@@ -3877,11 +3877,10 @@ export function connect(exchange: Exchange, options: ClientOptions = {}): Client
     const progressToken = options.onProgress && `p${++tokens}`;
     const { lane, done, ended } = callLane(options, { timeoutMs, maxTimeoutMs }, progressToken);
     const _meta = { ...params._meta, ...(progressToken !== undefined && { progressToken }) };
-    const written = meta[PROTOCOL_VERSION];
     const ask = () => send(method, { ...params, _meta }, lane);
     const answered = ask().catch((error: unknown) => {
       // SHOULD: ask again in another (spec basic/versioning#protocol-version-negotiation)
-      const next = alternative(error, written);
+      const next = alternative(error);
       if (next === undefined) throw error;
       meta[PROTOCOL_VERSION] = next;
       return ask();

@@ -1,0 +1,114 @@
+// You will learn: a client that uses all that a server offers, whatever it is: it logs in, lists
+// tools, resources and prompts, calls, reads and gets each, and answers what it is asked.
+// The conformance suite of the protocol runs it: everything-client.ts URL
+import { loginWith, open, type Answers, type AuthorizeOptions, type Client, type ElicitResult,
+  type Grant, type OpenOptions, type Tool, type Visitor } from "../mcp-raw.ts";
+import { dpopFetch } from "./dpop.ts";
+import { clientKey, clientSecret, enterpriseManaged, workloadIdentity } from "./grants.ts";
+
+/** What the suite says of a run: the scenario, the revision, and what the scenario needs. */
+export interface Run { scenario: string; revision: string; context: Record<string, unknown> }
+
+// ---- Answers: what a user would say -----------------------------------------
+
+const answers: Required<Pick<Answers, "form" | "url" | "sample" | "roots">> = {
+  form: (): ElicitResult => ({ action: "accept", content: { confirm: true } }), // and the defaults
+  url: (): ElicitResult => ({ action: "decline" }),
+  sample: () => ({ role: "assistant", model: "none", content: { type: "text", text: "Hello" } }),
+  roots: [{ uri: "file:///project", name: "project" }],
+};
+
+// ---- Tools, resources, prompts ----------------------------------------------
+
+/** Any value that a schema allows, as far as a guess goes. */
+function sampleOf(schema: Record<string, unknown>): unknown {
+  const { type, properties = {}, required = [], default: preset, enum: [first] = [] } = schema as {
+    type?: string; properties?: Record<string, Record<string, unknown>>; required?: string[];
+    default?: unknown; enum?: unknown[] };
+  const samples: Record<string, () => unknown> = {
+    string: () => "text", number: () => 2, integer: () => 2, boolean: () => true, array: () => [],
+    object: () => Object.fromEntries(Object.entries(properties)
+      .filter(([name]) => required.includes(name)).map(([name, one]) => [name, sampleOf(one)])) };
+  return preset ?? first ?? samples[type ?? ""]?.();
+}
+/** The calls to make: those that the scenario names, else one of each tool. */
+function callsOf(tools: readonly Tool[], { scenario, context }: Run) {
+  const named = context.toolCalls as { name: string; arguments?: object }[] | undefined;
+  if (named !== undefined) return named;
+  if (scenario === "json-schema-2020-12-preservation") { // a schema arrives as it was sent
+    const schema = tools.find(({ name }) => name === "json_schema_2020_12_tool")?.inputSchema;
+    return [{ name: "json_schema_echo", arguments: { schema } }];
+  }
+  return tools.map(({ name, inputSchema }) => ({ name, arguments: sampleOf(inputSchema) }));
+}
+/** Uses all that a server offers, one thing after the other. */
+async function useAll({ call, list }: Client, run: Run): Promise<void> {
+  const { capabilities } = await call("server/discover", {});
+  for (const one of callsOf(await list("tools/list", "tools"), run)) {
+    await call("tools/call", one as Parameters<typeof call<"tools/call">>[1]);
+  }
+  if (capabilities.resources !== undefined) {
+    for (const { uri } of await list("resources/list", "resources")) {
+      await call("resources/read", { uri });
+    }
+  }
+  if (capabilities.prompts !== undefined) {
+    for (const { name, arguments: wanted = [] } of await list("prompts/list", "prompts")) {
+      const given = Object.fromEntries(wanted.map((one) => [one.name, "text"]));
+      await call("prompts/get", { name, arguments: given });
+    }
+  }
+}
+
+// ---- Authorization ----------------------------------------------------------
+
+/** A user who says yes: where a browser would show a page, this follows at once. */
+const obliging: Visitor = { redirectUri: "http://localhost:3000/callback", async visit(url) {
+  const response = await fetch(url, { redirect: "manual" });
+  await response.body?.cancel();
+  return new URL(response.headers.get("location") ?? "", url).href;
+} };
+/** The grant that a scenario is about; a user's login when it names none. */
+function grantOf({ scenario, context }: Run): Grant {
+  const { client_id = "", client_secret = "", private_key_pem = "", signing_algorithm = "",
+    valid_jwt = "", idp_client_id = "", idp_id_token = "", idp_token_endpoint = "" } =
+    context as Record<string, string>;
+  const grants: Record<string, Grant> = {
+    "auth/client-credentials-basic": clientSecret({ client_id, client_secret }),
+    "auth/client-credentials-jwt": clientKey(client_id, private_key_pem, signing_algorithm),
+    "auth/wif-jwt-bearer": workloadIdentity(client_id, () => valid_jwt),
+    "auth/enterprise-managed-authorization": enterpriseManaged({
+      client: { client_id, client_secret }, idpClientId: idp_client_id,
+      idToken: () => idp_id_token, tokenEndpoint: idp_token_endpoint }),
+  };
+  return grants[scenario] ?? loginWith(obliging);
+}
+function authorizeOf(run: Run): Omit<AuthorizeOptions, "url"> {
+  const { client_id, client_secret, issuer } = run.context as Record<string, string | undefined>;
+  return { grant: grantOf(run), clientMetadata: { client_name: "everything-client" },
+    clientMetadataUrl: "https://conformance-test.local/client-metadata.json",
+    ...(run.scenario.startsWith("auth/dpop") && { tokenTypes: ["dpop"] }),
+    ...(client_id !== undefined && { client: { client_id,
+      ...(client_secret !== undefined && { client_secret }),
+      ...(issuer !== undefined && { issuer }) } }) };
+}
+
+/** Runs one scenario against the server at a URL. */
+export async function everything(url: string, run: Run): Promise<void> {
+  const options: OpenOptions = { info: { name: "everything-client", version: "1.0.0" }, answers,
+    era: run.revision === "2026-07-28" ? "modern" : "legacy", authorize: authorizeOf(run),
+    ...(run.scenario.startsWith("auth/dpop") && { fetch: dpopFetch(fetch) }) };
+  const { client, connection } = await open(url, options);
+  try {
+    await useAll(client, run);
+  } finally {
+    await connection.close();
+  }
+}
+
+const [, script, url] = process.argv;
+if (url !== undefined && script?.endsWith("everything-client.ts")) {
+  const { MCP_CONFORMANCE_SCENARIO: scenario = "", MCP_CONFORMANCE_CONTEXT = "{}",
+    MCP_CONFORMANCE_PROTOCOL_VERSION: revision = "2026-07-28" } = process.env;
+  await everything(url, { scenario, revision, context: JSON.parse(MCP_CONFORMANCE_CONTEXT) });
+}
