@@ -3,6 +3,8 @@
 import { blocks, changeSource, server, text, tool, toolError, type CallToolRequestParams,
   type CreateMessageRequest, type PromptDefinition, type ResourceDefinition,
   type TemplateDefinition, type ToolDefinition } from "../mcp-raw.ts";
+import { taskTools } from "./everything-tasks.ts";
+import { tasks } from "./tasks.ts";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJ" +
@@ -245,8 +247,9 @@ const prompts: PromptDefinition[] = [
 ];
 
 export const everything = server({ name: "everything-server", version: "1.0.0", changes,
-  resources, templates, prompts,
-  tools: () => [...results, ...meanwhile, ...asking, ...rounds, ...schemas, ...changing] });
+  resources, templates, prompts, features: [tasks({ pollIntervalMs: 200 })],
+  tools: () => [...results, ...meanwhile, ...asking, ...rounds, ...schemas, ...changing,
+    ...taskTools] });
 
 const [, script, port] = process.argv;
 if (port !== undefined && script?.endsWith("everything-server.ts")) {
