@@ -19,39 +19,39 @@
 // was shown here. Read Part I first: it is the whole idea, and a program.
 // A chapter names only what stands above it: the end of each is a safe stop.
 // Contents: number, title, line, chapters it uses (and theirs) beyond Part I
-//  1 Messages             61 -         34 Older revisions    4342 24
-//  2 Errors and parsing   93 1         35 Sessions           4490 8 23 25-26 34
-//  3 Versions and _meta  157 1-2       36 Both eras, one channel 4769 35
-//  4 Handlers            201 1-3       37 Streams that last  4863 13 35
-//  5 A first call        256 1-4       38 Sessions over HTTP 5057 36-37
-//  6 Texts and lanes     306 I         39 Shaking hands      5260 23 31 34
-//  7 Channel server      528 6         40 Older servers      5395 9 26 39
-//  8 Channel client      705 7         41 Either era         5579 33 40
-//  9 stdio               870 8         42 Older servers over HTTP 5677 14 33 40
-// 10 Server-sent events 1108 6         43 Challenges         5921 6
-// 11 Mirrored headers   1221 6         44 Protected server   6042 12 43
-// 12 HTTP requests      1377 11        45 Discovery          6150 10 43
-// 13 HTTP server        1537 10 12     46 Registration       6288 45
-// 14 HTTP client        1796 10-11     47 Tokens             6396 46
-// 15 Types from schemas 1952 -         48 Authorized fetch   6537 47
-// 16 Results            2046 I         49 JSON Schema        6788 -
-// 17 Lists              2127 I         50 Patterns           7269 -
-// 18 Tools              2200 11 15-17  51 Formats            7396 -
-// 19 Completion         2395 17        52 Node, Bun, Deno    7547 9 13
-// 20 URI templates      2477 -         53 Child processes    7793 52
-// 21 Resources          2630 16 19-20  54 Signing in         8003 48 52
-// 22 Prompts            2747 16 19     55 The front door     8100 all above
-// 23 Progress, logging  2830 I         56 The demo server    8276 all above
-// 24 Input requests     2929 18        57 What messages mean 8478 I
-// 25 Round trips        3163 21-22 24  58 The wire log       8626 10 57
-// 26 Subscriptions      3444 I         59 Wire taps          8788 9 12 58
-// 27 Rate limits        3597 6 16-17   60 Arguments          8915 9 58
-// 28 Assemble           3643 6         61 Answering a server 9071 all above
-// 29 Client             3701 6         62 Calling a server   9237 all above
-// 30 Checked results    3916 18 29     63 Looking around     9376 all above
-// 31 Answering          3962 25 29     64 The demo           9551 all above
-// 32 Caching            4100 16 26     65 Command line       9690 all above
-// 33 Subscribing        4227 26 29
+//  1 Messages             61 -         34 Older revisions    4348 24
+//  2 Errors and parsing   93 1         35 Sessions           4496 8 23 25-26 34
+//  3 Versions and _meta  157 1-2       36 Both eras, one channel 4775 35
+//  4 Handlers            201 1-3       37 Streams that last  4869 13 35
+//  5 A first call        256 1-4       38 Sessions over HTTP 5063 36-37
+//  6 Texts and lanes     306 I         39 Shaking hands      5266 23 31 34
+//  7 Channel server      528 6         40 Older servers      5401 9 26 39
+//  8 Channel client      705 7         41 Either era         5585 33 40
+//  9 stdio               870 8         42 Older servers over HTTP 5683 14 33 40
+// 10 Server-sent events 1108 6         43 Challenges         5927 6
+// 11 Mirrored headers   1221 6         44 Protected server   6048 12 43
+// 12 HTTP requests      1377 11        45 Discovery          6156 10 43
+// 13 HTTP server        1541 10 12     46 Registration       6295 45
+// 14 HTTP client        1801 10-11     47 Tokens             6404 46
+// 15 Types from schemas 1957 -         48 Authorized fetch   6545 47
+// 16 Results            2051 I         49 JSON Schema        6799 -
+// 17 Lists              2132 I         50 Patterns           7280 -
+// 18 Tools              2205 11 15-17  51 Formats            7407 -
+// 19 Completion         2400 17        52 Node, Bun, Deno    7558 9 13
+// 20 URI templates      2482 -         53 Child processes    7804 52
+// 21 Resources          2635 16 19-20  54 Signing in         8014 48 52
+// 22 Prompts            2752 16 19     55 The front door     8111 all above
+// 23 Progress, logging  2835 I         56 The demo server    8287 all above
+// 24 Input requests     2934 18        57 What messages mean 8489 I
+// 25 Round trips        3168 21-22 24  58 The wire log       8637 10 57
+// 26 Subscriptions      3449 I         59 Wire taps          8799 9 12 58
+// 27 Rate limits        3602 6 16-17   60 Arguments          8926 9 58
+// 28 Assemble           3648 6         61 Answering a server 9082 all above
+// 29 Client             3706 6         62 Calling a server   9248 all above
+// 30 Checked results    3922 18 29     63 Looking around     9387 all above
+// 31 Answering          3968 25 29     64 The demo           9562 all above
+// 32 Caching            4106 16 26     65 Command line       9701 all above
+// 33 Subscribing        4233 26 29
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -1475,6 +1475,10 @@ export function accepts(accept: string | null, type: string): boolean {
   });
 }
 
+/** Whether a client would rather read a stream: it names that first. */
+export const prefersStream = ({ header }: HttpRequest): boolean =>
+  /^\s*text\/event-stream/i.test(header("accept") ?? "");
+
 /** What can be refused of a POST by its headers alone. */
 function envelopeFault({ header }: HttpRequest, maxBody: number): HttpReply | undefined {
   const accept = header("accept");
@@ -1659,6 +1663,7 @@ export function replyTo(request: JSONRPCRequest, exchange: Exchange, http: HttpR
     });
     const done = (text: string, response: JSONRPCResponse) => {
       if (!lane.end()) return;
+      if ("result" in response && prefersStream(http)) openStream(); // an error has its status
       if (state === "streaming") events?.end({ data: text });
       else resolve({ status: statusOf(request, response), headers: JSON_HEADERS, body: text });
       finish();
@@ -3865,11 +3870,12 @@ export function connect(exchange: Exchange, options: ClientOptions = {}): Client
   let tokens = 0;
 
   /** Another revision to try, when the server has just refused ours. */
-  function alternative(error: unknown): string | undefined {
+  function alternative(error: unknown, written: string): string | undefined {
     const refused = error instanceof ProtocolError && error.code === UNSUPPORTED_PROTOCOL_VERSION;
     if (!refused || !isObject(error.data) || !Array.isArray(error.data.supported)) return undefined;
     const { supported } = error.data;
-    return versions.find((one) => supported.includes(one));
+    const common = versions.filter((one) => supported.includes(one));
+    return common.find((one) => one !== written) ?? common[0]; // ours after all: it may be a hiccup
   }
   /** One request and its result, of whatever type. */
   async function request<M extends keyof Methods>(method: M, params: ParamsOf<M>,
@@ -3877,10 +3883,11 @@ export function connect(exchange: Exchange, options: ClientOptions = {}): Client
     const progressToken = options.onProgress && `p${++tokens}`;
     const { lane, done, ended } = callLane(options, { timeoutMs, maxTimeoutMs }, progressToken);
     const _meta = { ...params._meta, ...(progressToken !== undefined && { progressToken }) };
+    const written = meta[PROTOCOL_VERSION];
     const ask = () => send(method, { ...params, _meta }, lane);
     const answered = ask().catch((error: unknown) => {
       // SHOULD: ask again in another (spec basic/versioning#protocol-version-negotiation)
-      const next = alternative(error);
+      const next = alternative(error, written);
       if (next === undefined) throw error;
       meta[PROTOCOL_VERSION] = next;
       return ask();
@@ -5038,16 +5045,16 @@ function replyInSession(desk: Desk, http: HttpSession, request: JSONRPCRequest,
     answer(http.session.exchange, request, owned, { report: options.report ?? (() => {}),
       done(text, response) {
         if (!lane.end()) return;
-        const named = http.id !== "" && request.method === "initialize" && "result" in response;
+        const opens = request.method === "initialize"; // in its reply there are headers to come
+        if (!opens && prefersStream(asking)) open();
+        const named = http.id !== "" && opens && "result" in response;
         const headers = named ? { ...JSON_HEADERS, "Mcp-Session-Id": http.id } : JSON_HEADERS;
         if (state === "streaming") writeTo(desk, http, stream, text);
         else resolve({ status: 200, body: text, headers });
         finish();
       } });
-    void turn(() => state === "waiting").then((late) => {
-      const opens = late && request.method !== "initialize"; // its reply has the id in a header
-      if (opens) timer = setTimeout(open, options.jsonWithinMs ?? 250);
-    });
+    void turn(() => state === "waiting").then((late) => late && request.method !== "initialize" &&
+      (timer = setTimeout(open, options.jsonWithinMs ?? 250)));
   });
 }
 
@@ -6050,7 +6057,7 @@ export async function fetchHere(inner: typeof fetch, url: string, init: RequestI
 //   → GET /.well-known/oauth-protected-resource/mcp HTTP/1.1
 //   ← HTTP/1.1 200 OK
 //     {"resource":"https://example.com/mcp","authorization_servers":
-//      ["https://auth.example.com"],"scopes_supported":["files:read"]}
+//      ["https://auth.example.com/t1"],..,"scopes_supported":["files:read"]}
 
 /** What a token says; its id names the user, alike in each token of theirs. */
 export interface Access extends Principal {
@@ -6159,7 +6166,8 @@ export function protect(options: ProtectOptions): Guard {
 //   ← HTTP/1.1 404 Not Found
 //   → GET https://auth.example.com/.well-known/openid-configuration/t1
 //   ← HTTP/1.1 200 OK
-//     {"issuer":"https://auth.example.com/t1","token_endpoint":"https://..
+//     {"issuer":"https://auth.example.com/t1",
+//     "token_endpoint":"https://auth.example.com/token",..
 
 /** How an authorization server describes itself (RFC 8414 §2). */
 export interface AuthorizationServerMetadata {
@@ -6293,10 +6301,11 @@ export async function locate(url: string, hint: string | undefined, inner: typeo
 // is worth nothing at another server, and is never shown to one.
 //
 //   → POST https://auth.example.com/register
-//     {"client_name":"mcp-raw","redirect_uris":["http://127.0.0.1:4711/cb"],
-//      "application_type":"native","token_endpoint_auth_method":"none",..}
+//     {"client_name":"mcp-raw",..,"application_type":"native",
+//     "token_endpoint_auth_method":"none",
+//     "redirect_uris":["http://127.0.0.1:4711/cb"]}
 //   ← HTTP/1.1 201 Created
-//     {"client_id":"s6BhdRkqt3",..}
+//     {"client_id":"s6BhdRkqt3"}
 
 /** Who the program is, at one authorization server (RFC 7591 §3.2.1). */
 export interface ClientInformation {
@@ -6402,10 +6411,10 @@ export async function identify(server: AuthorizationServerMetadata, redirectUri:
 // given to nobody before it is clear whose it is.
 //
 //   browser → GET https://auth.example.com/authorize?response_type=code&..
-//   browser ← Location: http://127.0.0.1:4711/cb?code=Splx&state=af0i&iss=..
+//   browser ← Location: http://127.0.0.1:4711/cb?code=Splx&state=..&iss=..
 //   → POST https://auth.example.com/token
-//     grant_type=authorization_code&code=Splx&code_verifier=dBjf..&..
-//   ← {"access_token":"mF_9","token_type":"Bearer","expires_in":3600,..}
+//     grant_type=authorization_code&code=Splx&..&code_verifier=..
+//   ← {"access_token":"mF_1","token_type":"Bearer","expires_in":3600,..}
 
 export interface Tokens {
   access_token: string;
@@ -6542,9 +6551,12 @@ export async function requestTokens(server: AuthorizationServerMetadata, client:
 // however many requests wait for it, and they go out again. What does not help
 // is not tried twice.
 //
-//   → POST /mcp, Authorization: Bearer old  ← 401
-//   → POST /token, grant_type=refresh_token ← {"access_token":"new",..}
-//   → POST /mcp, Authorization: Bearer new  ← 200
+//   → POST https://example.com/mcp
+//     Authorization: Bearer mF_1
+//   ← HTTP/1.1 401 Unauthorized
+//   → POST https://auth.example.com/token
+//     grant_type=refresh_token&refresh_token=tGzv&..
+//   ← {"access_token":"mF_102","token_type":"Bearer",..}
 
 /** Sends a browser somewhere and tells where it came back to. */
 export interface Visitor {

@@ -3,8 +3,9 @@
 // The conformance suite of the protocol runs it: everything-client.ts URL
 import { loginWith, open, type Answers, type AuthorizeOptions, type Client, type ElicitResult,
   type Grant, type OpenOptions, type Tool, type Visitor } from "../mcp-raw.ts";
-import { dpopFetch } from "./dpop.ts";
-import { clientKey, clientSecret, enterpriseManaged, workloadIdentity } from "./grants.ts";
+import { dpopFetch } from "./extensions/dpop.ts";
+import { listSkills, openSkill, readSkillFile, SKILLS } from "./extensions/skills.ts";
+import { clientKey, clientSecret, enterpriseManaged, workloadIdentity } from "./extensions/grants.ts";
 
 /** What the suite says of a run: the scenario, the revision, and what the scenario needs. */
 export interface Run { scenario: string; revision: string; context: Record<string, unknown> }
@@ -41,9 +42,20 @@ function callsOf(tools: readonly Tool[], { scenario, context }: Run) {
   }
   return tools.map(({ name, inputSchema }) => ({ name, arguments: sampleOf(inputSchema) }));
 }
+/** Opens each skill and then its other files; where it is only to be listed, none. */
+async function useSkills(client: Client, { scenario }: Run): Promise<void> {
+  const skills = await listSkills(client);
+  for (const skill of scenario.endsWith("no-prefetch") ? [] : skills) {
+    await openSkill(client, skill); // throws when it is not what was listed
+    const files = skill.resources === "dynamic" ? [] : skill.resources;
+    for (const { uri } of files) await readSkillFile(client, skill, uri);
+  }
+}
 /** Uses all that a server offers, one thing after the other. */
-async function useAll({ call, list }: Client, run: Run): Promise<void> {
+async function useAll(client: Client, run: Run): Promise<void> {
+  const { call, list } = client;
   const { capabilities } = await call("server/discover", {});
+  if (capabilities.extensions?.[SKILLS] !== undefined) return useSkills(client, run);
   for (const one of callsOf(await list("tools/list", "tools"), run)) {
     await call("tools/call", one as Parameters<typeof call<"tools/call">>[1]);
   }

@@ -3,8 +3,9 @@
 import { blocks, changeSource, server, text, tool, toolError, type CallToolRequestParams,
   type CreateMessageRequest, type PromptDefinition, type ResourceDefinition,
   type TemplateDefinition, type ToolDefinition } from "../mcp-raw.ts";
-import { taskTools } from "./everything-tasks.ts";
-import { tasks } from "./tasks.ts";
+import { taskTools } from "./extensions/task-tools.ts";
+import { readSkills, skillResources, skills } from "./extensions/skills.ts";
+import { tasks } from "./extensions/tasks.ts";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJ" +
@@ -246,8 +247,10 @@ const prompts: PromptDefinition[] = [
     } },
 ];
 
+const guides = await readSkills(new URL("extensions/skills", import.meta.url));
 export const everything = server({ name: "everything-server", version: "1.0.0", changes,
-  resources, templates, prompts, features: [tasks({ pollIntervalMs: 200 })],
+  resources: [...resources, ...skillResources(guides)], templates, prompts,
+  features: [tasks({ pollIntervalMs: 200 }), skills(guides, { pageSize: 1 })],
   tools: () => [...results, ...meanwhile, ...asking, ...rounds, ...schemas, ...changing,
     ...taskTools] });
 

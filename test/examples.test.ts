@@ -6,10 +6,11 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 const folder = fileURLToPath(new URL("../examples/", import.meta.url));
-/** Lines of an example; those named are one idea that takes more. */
+/** Lines of a lesson; those named are one idea that takes more. */
 const MAX_LINES = 40;
-const LONGER: Readonly<Record<string, number>> = { "05-files.ts": 55, "09-agent.ts": 55,
-  "http-sse.ts": 95 };
+const LONGER: Readonly<Record<string, number>> = { "05-files.ts": 55, "09-agent.ts": 55 };
+/** Lines of what is no lesson but a part to use, or a program to run. */
+const MAX_PART = 400;
 
 /** Standard output of an example that ends by itself, with nothing on its input. */
 function outputOf(file: string): Promise<string> {
@@ -25,8 +26,11 @@ function outputOf(file: string): Promise<string> {
   });
 }
 
-const files = readdirSync(folder).filter((file) => file.endsWith(".ts"));
-assert.ok(files.length >= 10, "there are examples");
+const files = [...readdirSync(folder),
+  ...readdirSync(`${folder}extensions`).map((file) => `extensions/${file}`)]
+  .filter((file) => file.endsWith(".ts"));
+const isLesson = (file: string) => /^\d/.test(file);
+assert.ok(files.length >= 18, "there are examples");
 
 describe("Examples", { concurrency: 2 }, () => {
   for (const file of files) {
@@ -34,17 +38,18 @@ describe("Examples", { concurrency: 2 }, () => {
     test(`examples/${file} says what you will learn and prints what it says it prints`, async () => {
       assert.match(source, /^\/\/ You will learn: /);
       const lines = source.trimEnd().split("\n");
-      assert.ok(lines.length <= (LONGER[file] ?? MAX_LINES), `${lines.length} lines`);
+      const most = LONGER[file] ?? (isLesson(file) ? MAX_LINES : MAX_PART);
+      assert.ok(lines.length <= most, `${lines.length} lines`);
       assert.deepEqual(lines.filter((line) => line.length > 100), [], "100 columns");
-      assert.deepEqual(source.match(/(?<=from ")(?!node:|\.\.\/mcp-raw\.ts")[^"]*/g), null,
-        "nothing but Node and mcp-raw.ts is imported");
+      const foreign = source.match(/(?<=from ")(?!node:|(?:\.\.\/)+mcp-raw\.ts"|\.\/)[^"]*/g);
+      assert.deepEqual(foreign, null, "nothing but Node, mcp-raw.ts and neighbours is imported");
       const promised = [...source.matchAll(/^ *\/\/ prints: (.*)$/gm)].map(([, line]) => `${line}\n`);
       assert.equal(await outputOf(file), promised.join(""));
     });
   }
 
   test("the examples are numbered, each number once", () => {
-    const numbered = files.filter((file) => file !== "http-sse.ts"); // a plug-in, no lesson
+    const numbered = files.filter(isLesson);
     assert.deepEqual(numbered.map((file) => Number(/^(\d\d)-[a-z-]+\.ts$/.exec(file)?.[1])),
       numbered.map((_, index) => index + 1));
   });

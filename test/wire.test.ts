@@ -41,6 +41,9 @@ function readItem(line: number, arrow: Item["arrow"], rows: string[]): Item {
 
 const slugOf = (title: string) => `chapter ${title.toLowerCase().replace(/[^a-z0-9]+/g, "-")}`;
 
+const OF_PART_VI = ["challenges", "protected-server", "discovery", "registration", "tokens",
+  "authorized-fetch"].map((slug) => `chapter ${slug}`);
+
 /** The transcripts of a source text, by chapter. */
 function chaptersOf(source: string): Chapter[] {
   const chapters: Chapter[] = [{ slug: "cover", items: [], events: [] }];
@@ -67,7 +70,8 @@ function chaptersOf(source: string): Chapter[] {
       chapter?.events.push({ line: start + 1, text: `${rows.join("\n")}\n\n` });
     }
   }
-  return chapters.filter(({ items, events }) => items.length + events.length > 0);
+  return chapters.filter(({ slug, items, events }) => items.length + events.length > 0 &&
+    !OF_PART_VI.includes(slug)); // they have a test of their own
 }
 
 const INFO = { "io.modelcontextprotocol/serverInfo": { name: "mcp-raw", version: "0.1.0" } };

@@ -6,7 +6,7 @@
 //     Authorization: DPoP mF_9
 //     DPoP: eyJ0eXAiOiJkcG9wK2p3dCIs… (method, URL, time, the token's hash)
 import type { webcrypto } from "node:crypto"; // types alone; what runs is the web's crypto
-import { challengeOf, parseChallenges } from "../mcp-raw.ts";
+import { challengeOf, parseChallenges } from "../../mcp-raw.ts";
 import { signJwt } from "./jwt.ts";
 
 export interface ProofOptions { key: webcrypto.CryptoKeyPair; method: string; url: string; now: number;

@@ -10,7 +10,7 @@
 // runs the handler, and when that asks for input, runs it again with the answers.
 import { INVALID_PARAMS, isObject, ProtocolError, INTERNAL_ERROR, SUBSCRIPTION_ID, TransportError,
   type Context, type Feature, type Handler, type InputRequests, type JSONRPCRequest, type Lane,
-  type Params, type Principal, type RequestParams, type Result } from "../mcp-raw.ts";
+  type Params, type Principal, type RequestParams, type Result } from "../../mcp-raw.ts";
 
 export const TASKS = "io.modelcontextprotocol/tasks";
 export const TASK_MIRRORS = { "tasks/get": "taskId", "tasks/update": "taskId",
@@ -33,7 +33,7 @@ export interface DetailedTask extends Task {
   result?: Params;
   error?: { code: number; message: string; data?: unknown };
 }
-declare module "../mcp-raw.ts" {
+declare module "../../mcp-raw.ts" {
   interface Context {
     /** Makes a task of the call, for clients that know tasks; others wait, or get -32021. */
     readonly task: (options?: TaskOptions) => Promise<void>;

@@ -1,7 +1,7 @@
 // You will learn: other ways to a token than asking a user. Each is a Grant: a function that gets
 // the place where tokens are handed out and what they are for, and gives tokens. Each goes into
 //   open(url, { authorize: { grant: clientSecret({ client_id, client_secret }) } })
-import { requestTokens, type ClientInformation, type Grant } from "../mcp-raw.ts";
+import { requestTokens, type ClientInformation, type Grant } from "../../mcp-raw.ts";
 import { importPem, signJwt } from "./jwt.ts";
 
 const JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer";

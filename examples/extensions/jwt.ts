@@ -2,7 +2,7 @@
 // assertion, as proof of a key) and to verify one (as the token that a protected server gets).
 import type { webcrypto } from "node:crypto"; // types alone; what runs is the web's crypto
 import { AuthorizationError, base64url, isObject, type Access, type ProtectOptions }
-  from "../mcp-raw.ts";
+  from "../../mcp-raw.ts";
 
 export type Claims = Record<string, unknown>;
 type Algorithm = "ES256" | "RS256" | "EdDSA";

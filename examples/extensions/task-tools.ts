@@ -1,7 +1,7 @@
 // You will learn: tools that become tasks: at once, after a question, or only if the client knows
 // tasks. They are what the conformance suite calls for the extension of that name.
 import { INTERNAL_ERROR, ProtocolError, text, tool, toolError, type ToolDefinition }
-  from "../mcp-raw.ts";
+  from "../../mcp-raw.ts";
 import type {} from "./tasks.ts"; // gives Context its task()
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
