@@ -5,7 +5,8 @@ import { loginWith, open, type Answers, type AuthorizeOptions, type Client, type
   type Grant, type OpenOptions, type Tool, type Visitor } from "../mcp-raw.ts";
 import { dpopFetch } from "./extensions/dpop.ts";
 import { listSkills, openSkill, readSkillFile, SKILLS } from "./extensions/skills.ts";
-import { clientKey, clientSecret, enterpriseManaged, workloadIdentity } from "./extensions/grants.ts";
+import { clientKey, clientSecret, enterpriseManaged, workloadIdentity }
+  from "./extensions/grants.ts";
 
 /** What the suite says of a run: the scenario, the revision, and what the scenario needs. */
 export interface Run { scenario: string; revision: string; context: Record<string, unknown> }

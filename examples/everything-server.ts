@@ -82,7 +82,8 @@ const asking: readonly ToolDefinition[] = [
     inputSchema: { type: "object", properties: { prompt: { type: "string" } },
       required: ["prompt"] },
     async handler({ prompt }, { ask }) {
-      return text(`The model says: ${JSON.stringify((await ask("answer", sample(prompt))).content)}`);
+      const { content } = await ask("answer", sample(prompt));
+      return text(`The model says: ${JSON.stringify(content)}`);
     } }),
   tool({ name: "test_elicitation", description: "Asks the user",
     inputSchema: { type: "object", properties: { message: { type: "string" } },

@@ -9,8 +9,8 @@ import type { webcrypto } from "node:crypto"; // types alone; what runs is the w
 import { challengeOf, parseChallenges } from "../../mcp-raw.ts";
 import { signJwt } from "./jwt.ts";
 
-export interface ProofOptions { key: webcrypto.CryptoKeyPair; method: string; url: string; now: number;
-  nonce?: string | undefined; token?: string | undefined }
+export interface ProofOptions { key: webcrypto.CryptoKeyPair; method: string; url: string;
+  now: number; nonce?: string | undefined; token?: string | undefined }
 /** One proof, for one request. */
 export async function dpopProof({ key, method, url, now, nonce, token }: ProofOptions):
   Promise<string> {

@@ -6,7 +6,7 @@ import { importPem, signJwt } from "./jwt.ts";
 
 const JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
-/** A program on its own behalf, with a secret (io.modelcontextprotocol/oauth-client-credentials). */
+/** A program on its own behalf, with a secret (oauth-client-credentials). */
 export const clientSecret = (client: ClientInformation): Grant =>
   ({ request, resource, scope }) =>
     request(client, { grant_type: "client_credentials", resource, scope });

@@ -122,7 +122,8 @@ export interface TasksOptions {
 /** A task of this process: its record, and how to end its handler. */
 interface LiveTask { record: TaskRecord; controller: AbortController; saving: Promise<void> }
 const isOver = ({ status }: Task) => !["working", "input_required"].includes(status);
-const unknownTask = () => new ProtocolError(INVALID_PARAMS, "There is no such task, or not any more");
+const unknownTask = () =>
+  new ProtocolError(INVALID_PARAMS, "There is no such task, or not any more");
 
 export function tasks(options: TasksOptions = {}): Feature {
   const { store = memoryTasks(), ttlMs = 3_600_000, pollIntervalMs = 1_000, maxTasks = 1_000,
@@ -188,7 +189,8 @@ export function tasks(options: TasksOptions = {}): Feature {
       const { inputRequests: asked = {}, requestState } = outcome.result;
       if (typeof requestState === "string") record.requestState = requestState;
       record.answers = {};
-      const inputRequests = Object.fromEntries(Object.entries(asked as InputRequests).map(([own, request]) => {
+      const questions = Object.entries(asked as InputRequests);
+      const inputRequests = Object.fromEntries(questions.map(([own, request]) => {
         let key = own;
         for (let turn = 2; Object.hasOwn(record.keys, key); turn++) key = `${own} (${turn})`;
         record.keys[key] = own;
