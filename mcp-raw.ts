@@ -19,39 +19,40 @@
 // was shown here. Read Part I first: it is the whole idea, and a program.
 // A chapter names only what stands above it: the end of each is a safe stop.
 // Contents: number, title, line, chapters it uses (and theirs) beyond Part I
-//  1 Messages             61 -         34 Older revisions    4348 24
-//  2 Errors and parsing   93 1         35 Sessions           4496 8 23 25-26 34
-//  3 Versions and _meta  157 1-2       36 Both eras, one channel 4775 35
-//  4 Handlers            201 1-3       37 Streams that last  4869 13 35
-//  5 A first call        256 1-4       38 Sessions over HTTP 5063 36-37
-//  6 Texts and lanes     306 I         39 Shaking hands      5266 23 31 34
-//  7 Channel server      528 6         40 Older servers      5401 9 26 39
-//  8 Channel client      705 7         41 Either era         5585 33 40
-//  9 stdio               870 8         42 Older servers over HTTP 5683 14 33 40
-// 10 Server-sent events 1108 6         43 Challenges         5927 6
-// 11 Mirrored headers   1221 6         44 Protected server   6048 12 43
-// 12 HTTP requests      1377 11        45 Discovery          6156 10 43
-// 13 HTTP server        1541 10 12     46 Registration       6295 45
-// 14 HTTP client        1801 10-11     47 Tokens             6404 46
-// 15 Types from schemas 1957 -         48 Authorized fetch   6545 47
-// 16 Results            2051 I         49 JSON Schema        6799 -
-// 17 Lists              2132 I         50 Patterns           7280 -
-// 18 Tools              2205 11 15-17  51 Formats            7407 -
-// 19 Completion         2400 17        52 Node, Bun, Deno    7558 9 13
-// 20 URI templates      2482 -         53 Child processes    7804 52
-// 21 Resources          2635 16 19-20  54 Signing in         8014 48 52
-// 22 Prompts            2752 16 19     55 The front door     8111 all above
-// 23 Progress, logging  2835 I         56 The demo server    8287 all above
-// 24 Input requests     2934 18        57 What messages mean 8489 I
-// 25 Round trips        3168 21-22 24  58 The wire log       8637 10 57
-// 26 Subscriptions      3449 I         59 Wire taps          8799 9 12 58
-// 27 Rate limits        3602 6 16-17   60 Arguments          8926 9 58
-// 28 Assemble           3648 6         61 Answering a server 9082 all above
-// 29 Client             3706 6         62 Calling a server   9248 all above
-// 30 Checked results    3922 18 29     63 Looking around     9387 all above
-// 31 Answering          3968 25 29     64 The demo           9562 all above
-// 32 Caching            4106 16 26     65 Command line       9701 all above
-// 33 Subscribing        4233 26 29
+//  1 Messages             62 -         35 Sessions           4518 8 23 25-26 34
+//  2 Errors and parsing   94 1         36 Both eras, one channel 4797 35
+//  3 Versions and _meta  158 1-2       37 Streams that last  4891 13 35
+//  4 Handlers            202 1-3       38 Sessions over HTTP 5085 36-37
+//  5 A first call        256 1-4       39 Shaking hands      5288 23 31 34
+//  6 Texts and lanes     306 I         40 Older servers      5423 9 26 39
+//  7 Channel server      539 6         41 Either era         5607 33 40
+//  8 Channel client      716 7         42 Older servers over HTTP 5705 14 33 40
+//  9 stdio               881 8         43 Challenges         5949 6
+// 10 Server-sent events 1119 6         44 Protected server   6062 12 43
+// 11 Mirrored headers   1232 6         45 Discovery          6170 10 43
+// 12 HTTP requests      1388 11        46 Registration       6309 45
+// 13 HTTP server        1554 10 12     47 Tokens             6419 46
+// 14 HTTP client        1816 10-11     48 Authorized fetch   6560 47
+// 15 Types from schemas 1972 -         49 JSON Schema        6820 -
+// 16 Results            2066 I         50 Patterns           7301 -
+// 17 Lists              2147 I         51 Formats            7428 -
+// 18 Tools              2220 11 15-17  52 Node, Bun, Deno    7579 9 13
+// 19 Completion         2415 17        53 Child processes    7826 52
+// 20 URI templates      2497 -         54 Signing in         8036 48 52
+// 21 Resources          2650 16 19-20  55 The front door     8133 all above
+// 22 Prompts            2767 16 19     56 The demo server    8309 all above
+// 23 Progress, logging  2850 I         57 What messages mean 8511 I
+// 24 Input requests     2949 18        58 The wire log       8678 10 57
+// 25 Round trips        3183 21-22 24  59 Wire taps          8856 9 12 58
+// 26 Subscriptions      3464 I         60 Arguments          8995 9 46 58
+// 27 Rate limits        3617 6 16-17   61 Answering a server 9158 all above
+// 28 Assemble           3663 6         62 Calling a server   9324 all above
+// 29 Client             3721 6         63 Looking around     9481 all above
+// 30 Checked results    3944 18 29     64 The demo           9656 all above
+// 31 Answering          3990 25 29     65 The demo's login   9763 all above
+// 32 Caching            4128 16 26     66 The demo's command 9895 all above
+// 33 Subscribing        4255 26 29     67 Command line       9939 all above
+// 34 Older revisions    4370 24
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -209,8 +210,7 @@ export type Exchange = (request: JSONRPCRequest, lane: Lane) => Promise<JSONRPCR
 export interface Lane {
   readonly signal: AbortSignal; // aborts when nobody waits any more
   /** Sends ahead of the response: lane.notify(..); a promise when the reader is behind. */
-  notify(notification: JSONRPCNotification): void | Promise<void>;
-}
+  notify(notification: JSONRPCNotification): void | Promise<void> }
 /** What a handler may use while it runs; chapters add to it. */
 export interface Context { readonly request: JSONRPCRequest; readonly lane: Lane }
 /** Answers a method. Throws ProtocolError to refuse; "complete" is implied. */
@@ -326,6 +326,17 @@ export class TransportError extends Error {
     [this.name, this.code, this.reply] = ["TransportError", code, options.reply];
   }
 }
+
+/** A refusal on the way to a token: the error of an RFC, or what this client found wrong. */
+export class AuthorizationError extends Error {
+  readonly code: string;
+  constructor(code: string, message: string, options: { cause?: unknown } = {}) {
+    super(message, options);
+    [this.name, this.code] = ["AuthorizationError", code];
+  }
+}
+const isKnown = (error: unknown): error is TransportError | AuthorizationError =>
+  error instanceof TransportError || error instanceof AuthorizationError;
 
 /** The most a message or a body may weigh, in bytes. */
 export const MAX_MESSAGE: number = 4 * 1024 * 1024;
@@ -725,7 +736,7 @@ export interface ConnectedEnd extends ChannelEnd { exchange: Exchange }
 interface PendingCall {
   request: JSONRPCRequest;
   lane: Lane;
-  settle(outcome: JSONRPCResponse | TransportError): void;
+  settle(outcome: JSONRPCResponse | Error): void;
 }
 
 /** The call that a notification belongs to: it names a token or a subscription. */
@@ -763,7 +774,7 @@ export interface PendingCalls {
   /** Hands an answer or a notification to its call; false: it belongs to none. */
   settle(message: JSONRPCResponse | JSONRPCNotification): boolean | Promise<void>;
   /** Ends a call that gets no proper answer; without an id all, for it may be any. */
-  fail(reason: TransportError, id?: unknown): void;
+  fail(reason: Error, id?: unknown): void;
   close(reason: TransportError): void;
 }
 export function pendingCalls(): PendingCalls {
@@ -781,10 +792,10 @@ export function pendingCalls(): PendingCalls {
       send({ jsonrpc: "2.0", method: "notifications/cancelled",
         params: { requestId: id, reason: why.message } });
     };
-    const settle = (outcome: JSONRPCResponse | TransportError) => {
+    const settle = (outcome: JSONRPCResponse | Error) => {
       calls.delete(id);
       lane.signal.removeEventListener("abort", cancel);
-      if (outcome instanceof TransportError) reject(outcome);
+      if (outcome instanceof Error) reject(outcome);
       else resolve(outcome);
     };
     lane.signal.addEventListener("abort", cancel);
@@ -796,7 +807,7 @@ export function pendingCalls(): PendingCalls {
         : new TransportError("usage", "the request is no JSON", { cause }));
     }
   });
-  const fail = (reason: TransportError, ...id: unknown[]) => {
+  const fail = (reason: Error, ...id: unknown[]) => {
     for (const [key, call] of [...calls]) if (id.length === 0 || key === id[0]) call.settle(reason);
   };
   return {
@@ -1401,6 +1412,8 @@ export interface HttpRequest {
   onClose(listener: () => void): void;
   /** Who asks, once a guard has found out. */
   principal?: Principal;
+  /** Path and query, where the runtime tells. */
+  target?: string;
 }
 /** Where a stream of events is written. */
 export interface Sink {
@@ -1763,8 +1776,10 @@ export function webHandler(handle: HttpHandler, signals = true):
     signal?.addEventListener("abort", close);
     const onClose = (listener: () => void) =>
       void (signal?.aborted ? listener() : listeners.push(listener));
+    const { pathname, search } = new URL(request.url);
     const { status, headers, body, stream } = await handle({
       method: request.method,
+      target: pathname + search,
       header: (name) => request.headers.get(name),
       text: (limit) => readText(request.body, limit),
       onClose,
@@ -1905,7 +1920,7 @@ export function connectHttp(url: string, options: HttpClientOptions = {}): Excha
     for (const [name, value] of Object.entries(options.headers ?? {})) headers.set(name, value);
     const fail = (code: string, why: string) => (cause: unknown): never => {
       if (lane.signal.aborted) throw abortReason(lane.signal);
-      if (cause instanceof TransportError) throw cause;
+      if (isKnown(cause)) throw cause;
       const what = cause instanceof ProtocolError ? "The reply is no message" : why;
       throw new TransportError(code, `${what}: ${reasonOf(cause)}`, { cause });
     };
@@ -3741,6 +3756,8 @@ export interface ClientOptions {
   resultTypes?: Readonly<Record<string, ResultResolver>>;
   /** Gets what is wrong with a server but stops nothing. */
   warn?: (text: string) => void;
+  /** Whether time stands still: it is a person who is waited for, and not the server. */
+  waits?: () => boolean;
 }
 export interface Progress { progress: number; total?: number; message?: string }
 export interface CallOptions {
@@ -3767,11 +3784,15 @@ export interface Client {
 
 /** How long one call may take: a clock that progress sets back, up to a limit. */
 function callLane({ signal, timeoutMs, onProgress, onNotification }: CallOptions,
-  defaults: { timeoutMs: number; maxTimeoutMs: number }, token: string | undefined) {
+  defaults: { timeoutMs: number; maxTimeoutMs: number; waits: () => boolean },
+  token: string | undefined) {
   const controller = new AbortController();
   const ms = timeoutMs ?? defaults.timeoutMs;
-  const expire = (after: number) => () => controller.abort(new TransportError("timeout",
-    `No answer within ${after} ms, and the call was cancelled`));
+  const expire = (after: number) => () => {
+    if (defaults.waits()) clock = alarm(after);
+    else controller.abort(new TransportError("timeout",
+      `No answer within ${after} ms, and the call was cancelled`));
+  };
   const cancel = () => controller.abort(signal && abortReason(signal));
   let over = false;
   const alarm = (after: number) => // past 2^31 a timer would go off at once
@@ -3863,7 +3884,7 @@ export function pager(call: Client["call"], warn: (text: string) => void): Clien
 export function connect(exchange: Exchange, options: ClientOptions = {}): Client {
   const { info = { name: "mcp-raw", version: "0.1.0" }, capabilities = {} } = options;
   const { timeoutMs = 60_000, maxTimeoutMs = 600_000, versions = MODERN_VERSIONS } = options;
-  const { warn = () => {}, resultTypes = {} } = options;
+  const { warn = () => {}, resultTypes = {}, waits = () => false } = options;
   const meta: RequestMetaObject = { [PROTOCOL_VERSION]: versions[0] ?? "",
     "io.modelcontextprotocol/clientInfo": info, [CLIENT_CAPABILITIES]: capabilities };
   const send = caller(exchange, meta);
@@ -3881,7 +3902,8 @@ export function connect(exchange: Exchange, options: ClientOptions = {}): Client
   async function request<M extends keyof Methods>(method: M, params: ParamsOf<M>,
     options: CallOptions): Promise<Methods[M]["result"]> {
     const progressToken = options.onProgress && `p${++tokens}`;
-    const { lane, done, ended } = callLane(options, { timeoutMs, maxTimeoutMs }, progressToken);
+    const { lane, done, ended } =
+      callLane(options, { timeoutMs, maxTimeoutMs, waits }, progressToken);
     const _meta = { ...params._meta, ...(progressToken !== undefined && { progressToken }) };
     const written = meta[PROTOCOL_VERSION];
     const ask = () => send(method, { ...params, _meta }, lane);
@@ -5728,7 +5750,7 @@ async function requestOlder({ url, options, session, version }: OlderHttpState,
   try {
     return await (options.fetch ?? fetch)(url, { ...init, headers, redirect: "manual" });
   } catch (cause) {
-    if (cause instanceof TransportError) throw cause;
+    if (isKnown(cause)) throw cause;
     throw new TransportError("unreachable", `Cannot reach ${bareUrl(url)}: ${reasonOf(cause)}`,
       { cause });
   }
@@ -5831,7 +5853,7 @@ async function hearSession(state: OlderHttpState): Promise<void> {
 
 function olderHttp(state: OlderHttpState): OlderHttp {
   const { calls, closing, options: { warn = () => {} } } = state;
-  const failure = (cause: unknown) => cause instanceof TransportError ? cause
+  const failure = (cause: unknown) => isKnown(cause) ? cause
     : new TransportError("unreadable", `The reply broke off: ${reasonOf(cause)}`, { cause });
   const send: OlderPort["send"] = (message) => postOlderServer(state, message, closing.signal)
     .catch((cause) => closing.signal.aborted || warn(failure(cause).message)) as Promise<void>;
@@ -5936,15 +5958,6 @@ export function connectHttpEither(url: string, options: EitherHttpOptions = {}):
 //     WWW-Authenticate: Bearer scope="files:read", resource_metadata=
 //       "https://example.com/.well-known/oauth-protected-resource/mcp"
 
-/** A refusal on the way to a token: the error of an RFC, or what this client found wrong. */
-export class AuthorizationError extends Error {
-  readonly code: string;
-  constructor(code: string, message: string, options: { cause?: unknown } = {}) {
-    super(message, options);
-    [this.name, this.code] = ["AuthorizationError", code];
-  }
-}
-
 /** A scheme in lower case, and its parameters by their lower-case names. */
 export interface Challenge { scheme: string; parameters: Record<string, string> }
 
@@ -6037,8 +6050,9 @@ export async function fetchHere(inner: typeof fetch, url: string, init: RequestI
     const next = URL.canParse(location, here) ? new URL(location, here) : undefined;
     const repeats = status > 303 || (init.method ?? "GET") === "GET"; // others would become GET
     if (next?.origin !== new URL(here).origin || !repeats || hop === 5) {
-      throw new TransportError("redirect", `${bareUrl(here)} redirects to ` +
-        `${bareUrl(next?.href ?? location)}, which is not followed: give that URL if you trust it`);
+      throw new TransportError("redirect", `HTTP ${status} from ${bareUrl(here)}: it is at ` +
+        `${bareUrl(next?.href ?? location)} now. Redirects are not followed; give that URL if ` +
+        "you trust it");
     }
     here = next.href;
   }
@@ -6199,7 +6213,7 @@ async function askFor(inner: typeof fetch, url: string, init: RequestInit): Prom
   try {
     return await fetchHere(inner, url, init);
   } catch (cause) {
-    if (cause instanceof TransportError || cause instanceof AuthorizationError) throw cause;
+    if (isKnown(cause)) throw cause;
     throw new TransportError("unreachable", `Cannot reach ${bareUrl(url)}: ${reasonOf(cause)}`,
       { cause });
   }
@@ -6293,7 +6307,8 @@ export async function locate(url: string, hint: string | undefined, inner: typeo
 // #endregion
 
 // #region 46. Registration
-// uses messages challenges discovery · spec basic/authorization/client-registration
+// uses messages texts-and-lanes challenges discovery
+//   · spec basic/authorization/client-registration
 //
 // An authorization server wants to know the program before it asks the user. In
 // order: a client id agreed on beforehand; a URL under which the program
@@ -6321,9 +6336,9 @@ const AUTH_METHODS = ["none", "client_secret_basic", "client_secret_post"];
 
 /** The error that an authorization server answered with. */
 function oauthError(answer: Params | undefined, status: number, what: string): AuthorizationError {
-  const { error = `http_${status}`, error_description: why = "" } = answer ?? {};
-  return new AuthorizationError(String(error).slice(0, 200),
-    `${what} was refused: ${error} ${why}`.trim().slice(0, 1_000));
+  const { error, error_description: why = "" } = answer ?? {};
+  return new AuthorizationError(String(error ?? `http_${status}`).slice(0, 200),
+    `${what} was refused: ${error ?? `HTTP ${status}`} ${why}`.trim().slice(0, 1_000));
 }
 /** Registers the program (RFC 7591). Throws AuthorizationError. */
 export async function registerClient(server: AuthorizationServerMetadata, metadata: Params,
@@ -6402,7 +6417,7 @@ export async function identify(server: AuthorizationServerMetadata, redirectUri:
 // #endregion
 
 // #region 47. Tokens
-// uses challenges discovery registration
+// uses texts-and-lanes challenges discovery registration
 //   · spec basic/authorization#authorization-flow-steps
 //
 // The user says yes in a browser, which comes back with a code; the program
@@ -6543,7 +6558,7 @@ export async function requestTokens(server: AuthorizationServerMetadata, client:
 // #endregion
 
 // #region 48. Authorized fetch
-// uses texts-and-lanes challenges discovery registration tokens
+// uses texts-and-lanes server-sent-events challenges discovery registration tokens
 //   · spec basic/authorization#scope-challenge-handling
 //
 // All of it as one function from fetch to fetch. A request goes out with the
@@ -6726,10 +6741,34 @@ function challengeIn(response: Response, types: readonly string[]):
   return found?.parameters.error === "insufficient_scope" ? found.parameters : undefined;
 }
 
+/** Other tokens for a request that was refused; throws when it is not worth another try. */
+async function answerRefusal(state: AuthorizedState, response: Response, used: Held | undefined,
+  { by, version }: { by: Renewal["by"] | undefined; version: string | null }): Promise<Renewal> {
+  const { tokenTypes = ["bearer"] } = state.options;
+  const { error, scope, resource_metadata: hint } = challengeIn(response, tokenTypes) ?? {};
+  await readText(response.body, MAX_DOCUMENT).catch(() => {}); // so the connection can go on
+  state.hint = hint ?? state.hint;
+  const wanted = words(scope);
+  if (response.status === 401) {
+    if (by !== "grant") return once(state, () =>
+      renew(state, { used, wanted, mayRefresh: by !== "refresh", version }));
+    throw new AuthorizationError(error ?? "invalid_token", "it refuses a token just issued for it");
+  }
+  const key = [...wanted].sort().join(" ");
+  const fresh = wanted.some((one) => !used?.asked.includes(one)) || !state.tried.has(key);
+  // SHOULD: tries are counted (spec basic/authorization#step-up-authorization-flow)
+  if (wanted.length === 0 || !fresh) throw new AuthorizationError("insufficient_scope",
+    `it wants more than was granted: ${key}`);
+  state.tried.add(key);
+  return once(state, () => renew(state, { used, wanted, mayRefresh: false, version }));
+}
+
 export interface AuthorizedFetch {
   (input: string | URL | Request, init?: RequestInit): Promise<Response>;
   /** Changes with each login: what was private to one is not for the next. */
   login(): string;
+  /** Whether tokens are being got, which may take a person. */
+  busy(): boolean;
 }
 /** A fetch that gets itself tokens when the server wants them. Throws AuthorizationError. */
 export function authorizedFetch(inner: typeof fetch, options: AuthorizeOptions): AuthorizedFetch {
@@ -6737,57 +6776,39 @@ export function authorizedFetch(inner: typeof fetch, options: AuthorizeOptions):
   const here = new URL(url);
   const state: AuthorizedState = { options, store, inner, place: undefined, hint: undefined,
     renewing: undefined, logins: 0, tried: new Set() };
-
-  /** Whether the refusal of a token is worth another try; throws when it is not. */
-  async function again(response: Response, used: Held | undefined, by: Renewal["by"] | undefined,
-    version: string | null): Promise<Renewal> {
-    const { error, scope, resource_metadata: hint } = challengeIn(response, tokenTypes) ?? {};
-    await response.body?.cancel();
-    state.hint = hint ?? state.hint;
-    const wanted = words(scope);
-    const known = used?.asked ?? [];
-    if (response.status === 401) {
-      if (by === "grant") throw new AuthorizationError(error ?? "invalid_token",
-        `${bareUrl(url)} refuses the token that was just issued for it`);
-      const mayRefresh = by !== "refresh";
-      return once(state, () => renew(state, { used, wanted, mayRefresh, version }));
+  const authorized: typeof fetch = async (input, init = {}) => {
+    if (input instanceof Request) { // so that it can be sent twice
+      const { url, method, headers, signal, body } = input;
+      const whole = body === null ? {} : { body: await input.arrayBuffer() };
+      return authorized(url, { method, headers, signal, ...whole, ...init });
     }
-    const key = [...wanted].sort().join(" ");
-    const fresh = wanted.some((one) => !known.includes(one)) || !state.tried.has(key);
-    // SHOULD: tries are counted (spec basic/authorization#step-up-authorization-flow)
-    if (wanted.length === 0 || !fresh) throw new AuthorizationError("insufficient_scope",
-      `${bareUrl(url)} wants more than was granted${key && `: ${key}`}`);
-    state.tried.add(key);
-    return once(state, () => renew(state, { used, wanted, mayRefresh: false, version }));
-  }
-  async function authorized(input: string | URL | Request, init: RequestInit = {}) {
-    const request = input instanceof Request ? new Request(input, init) : undefined;
-    const target = new URL(request?.url ?? String(input), url);
+    const target = new URL(input, url);
+    // MUST: tokens go to this server alone (spec basic/authorization#token-handling)
     const ours = target.origin === here.origin && target.pathname === here.pathname;
-    // MUST: to this server alone (spec basic/authorization#token-handling)
-    if (!ours) return inner(input, init);
-    const body = request === undefined ? init.body : request.body && await request.arrayBuffer();
-    const headers = new Headers(init.headers ?? request?.headers);
-    const { method = request?.method, signal = request?.signal } = init;
-    const own = headers.has("authorization"); // the caller's own token
-    let held = own ? undefined : await unlessAborted(tokensFor(state), signal ?? undefined);
+    const headers = new Headers(init.headers);
+    if (!ours || headers.has("authorization")) return fetchHere(inner, target.href, init);
+    const signal = init.signal ?? undefined;
+    let held = await unlessAborted(tokensFor(state), signal);
     let by: Renewal["by"] | undefined;
     for (let round = 0; ; round++) {
-      if (held !== undefined) {
-        const { token_type: type, access_token: token } = held.tokens;
-        headers.set("Authorization", `${/^bearer$/i.test(type) ? "Bearer" : type} ${token}`);
-      }
-      const response = await fetchHere(inner, target.href,
-        { ...init, headers, ...(method !== undefined && { method }), body: body ?? null,
-          signal: signal ?? null });
-      const refused = !own && challengeIn(response, tokenTypes) !== undefined;
-      if (!refused || body instanceof ReadableStream) return response; // a stream is gone now
-      if (round === 4) throw new AuthorizationError("invalid_token", "The token is refused again");
-      const renewal = again(response, held, by, headers.get("mcp-protocol-version"));
-      ({ held, by } = await unlessAborted(renewal, signal ?? undefined));
+      const { token_type: type = "", access_token: token = "" } = held?.tokens ?? {};
+      const scheme = /^bearer$/i.test(type) ? "Bearer" : type;
+      if (token !== "") headers.set("Authorization", `${scheme} ${token}`);
+      const response = await fetchHere(inner, target.href, { ...init, headers });
+      const refused = challengeIn(response, tokenTypes) !== undefined;
+      const again = refused && round < 4 && !(init.body instanceof ReadableStream); // gone by now
+      if (!again) return response;
+      const version = headers.get("mcp-protocol-version");
+      const renewal = answerRefusal(state, response, held, { by, version });
+      ({ held, by } = await unlessAborted(renewal, signal).catch((error: unknown) => {
+        if (!(error instanceof AuthorizationError)) throw error;
+        const why = `HTTP ${response.status} from ${bareUrl(url)}: ${error.message}`;
+        throw new AuthorizationError(error.code, why, { cause: error });
+      }));
     }
-  }
-  return Object.assign(authorized, { login: () => `${state.logins}` });
+  };
+  return Object.assign(authorized, { login: () => `${state.logins}`,
+    busy: () => state.renewing !== undefined });
 }
 // #endregion
 
@@ -7681,6 +7702,7 @@ export function nodeListener(handle: HttpHandler, path?: string, routes?: Guard[
   const route = routing(handle, path, routes);
   const answer = (request: NodeRequest, response: NodeResponse) => route(pathOf(request))({
     method: request.method ?? "",
+    target: request.url ?? "",
     header(name) {
       const value = request.headers[name];
       return value === undefined ? null : Array.isArray(value) ? value.join(", ") : value;
@@ -8012,7 +8034,7 @@ export async function keepRunning(start: () => Promise<Connection>,
 // #endregion
 
 // #region 54. Signing in
-// uses stdio challenges registration tokens authorized-fetch node-bun-deno
+// uses stdio texts-and-lanes registration tokens authorized-fetch node-bun-deno
 //   · spec basic/authorization/security-considerations#open-redirection
 //
 // What a login needs of the machine that the program runs on: a browser to show
@@ -8263,7 +8285,7 @@ export async function open(target: string | readonly string[], options: OpenOpti
   const start = () => startEither(spawning, options.era);
   const { authorize, fetch: web = fetch } = options;
   const here = Object.assign((url: unknown, init?: RequestInit) =>
-    fetchHere(web, String(url), init), { login: () => "" });
+    fetchHere(web, String(url), init), { login: () => "", busy: () => false });
   const reached = authorize === undefined || typeof target !== "string" ? here
     : authorizedFetch(web, { ...authorize, url: target });
   const connection: Connection = typeof target === "string"
@@ -8272,7 +8294,7 @@ export async function open(target: string | readonly string[], options: OpenOpti
   const exchange = options.cache ? cached(connection.exchange, { principal: reached.login })
     : connection.exchange;
   const answers = answering(options.answers ?? {}, { compile, warn });
-  const client = connect(exchange, { ...options,
+  const client = connect(exchange, { waits: reached.busy, ...options,
     capabilities: { ...options.capabilities, ...answers.capabilities },
     resultTypes: { ...options.resultTypes, ...answers.resultTypes } });
   return { client: options.check ? checkResults(client, compile, warn) : client, connection };
@@ -8594,6 +8616,25 @@ why Proxies act on headers (spec basic/transports/streamable-http#server-validat
   "-32021": "is -32021: the client cannot be asked what this needs (spec basic#error-codes).",
   "-32022": `is -32022: the server does not speak this version; data.supported lists its own.
 should Choose one, ask again (spec basic/versioning#protocol-version-negotiation).`,
+  401: `is Who calls? The server takes no request without a token.
+why www-authenticate says where to ask who hands out tokens (spec basic/authorization).`,
+  403: `is The token does not allow this: scope says what it would take.
+should Ask for that and what was allowed before (spec basic/authorization).`,
+  ">who hands out tokens": "is Asks the server whose tokens it takes (RFC 9728).",
+  "<who hands out tokens": `is resource: what a token has to be for. authorization_servers: whose.
+must It is about this server, or it is not used (RFC 9728 §3.3).`,
+  ">where to log in": "is Asks the authorization server for its addresses (RFC 8414).",
+  "<where to log in": `is authorization_endpoint is for the browser, token_endpoint for the client.
+must issuer is who was asked, and S256 is supported: else a thief could be in between (RFC 8414).`,
+  ">a client id": "is The client says who it is, and where browsers come back to (RFC 7591).",
+  "<a client id": "is client_id: its name at this authorization server, and at no other.",
+  ">the user's consent": `is The browser goes to the authorization server, where the user agrees.
+why code_challenge is the fingerprint of a secret that the client keeps (RFC 7636).`,
+  "<the user's consent": `is The browser is sent back, with a code.
+must state is the client's own, iss the issuer, before the code is used (RFC 9207).`,
+  ">a token": `is The code and the secret behind its fingerprint, for a token (RFC 7636).
+must resource says which server it is for, and no other takes it (RFC 8707).`,
+  "<a token": "is access_token goes with every request from now on; refresh_token gets the next.",
   fault: "fix Send one JSON object as JSON-RPC 2.0 (spec basic#messages); logs go to stderr.",
 };
 
@@ -8659,8 +8700,14 @@ export interface WireEntry {
   frame: "line" | "body" | "event"; // a line with its newline; of a stream, one event
   head?: readonly string[]; // of HTTP: the first line, then the headers
   what?: string; // happened, when nothing was said
+  step?: string; // of a login, whose messages are not MCP's
 }
-export interface WireLogOptions { columns?: number; color?: boolean }
+export interface WireLogOptions {
+  columns?: number;
+  color?: boolean;
+  /** Shows secrets, too. */
+  open?: boolean;
+}
 export interface ColorWish { NO_COLOR?: string; FORCE_COLOR?: string }
 
 const WIDE = new RegExp("[\\u1100-\\u115f\\u2e80-\\u303e\\u3041-\\ua4cf\\ua960-\\ua97f\\uac00-" +
@@ -8684,9 +8731,10 @@ function wrap(pieces: readonly string[], width: number): string[] {
   }
   return lines;
 }
+const FORM_TOO = /(?<=[,{[&])/;
 /** Lines of a width that joined give the text, broken after `,` `{` `[` alone. */
-export const breakText = (text: string, width: number): string[] =>
-  wrap(text.split(/(?<=[,{[])/), width);
+export const breakText = (text: string, width: number, after: RegExp = /(?<=[,{[])/): string[] =>
+  wrap(text.split(after), width);
 
 const sameAs = (count: number, what: string, first: number | undefined) =>
   `..same ${count} ${what}${count === 1 ? "" : "s"} as #${first}..`;
@@ -8718,17 +8766,25 @@ function foldHead([first, ...rest]: readonly string[], seq: number, known: Map<s
   for (const line of fresh) known.set(line, seq);
   return first === undefined ? [] : [first + mark, ...fresh];
 }
-const SECRET = new RegExp("^((?:(?:proxy-)?authorization|(?:set-)?cookie|[\\w-]*(?:token|secret|" +
-  "api-?key)[\\w-]*):\\s*(?:(?:Bearer|Basic) )?).+", "i");
-/** A header line without its secret, a text without its tokens. */
-export const masked = (text: string): string => text.replace(SECRET, "$1..masked..").replace(
-  /("(?:access_token|refresh_token|id_token|client_secret)"\s*:\s*")[^"]+/g, "$1..masked..");
+const SECRET = new RegExp("^((?:(?:proxy-)?authorization|(?:set-)?cookie|dpop|[\\w-]*(?:token|" +
+  "secret|api-?key)[\\w-]*):\\s*(?:(?:Bearer|Basic|DPoP) )?).+", "i");
+const SECRETS = "(?:access_token|refresh_token|id_token|registration_access_token|client_secret|" +
+  "code|code_verifier|client_assertion|assertion|subject_token|token)";
+const IN_JSON = new RegExp(`("${SECRETS.replace("code|", "")}"\\s*:\\s*")[^"]+`, "g");
+const IN_FORM = new RegExp(`((?:^|[?&])${SECRETS}=)[^&\\s"]+`, "g");
+/** A header line without its secret; a text or a URL without its tokens and codes. */
+export const masked = (text: string): string =>
+  [SECRET, IN_JSON, IN_FORM].reduce((rest, one) => rest.replace(one, "$1..masked.."), text);
 
 function readEntry(entry: WireEntry, asked: Map<string, Reading>): Reading {
-  const { frame, direction, text, what = "no body", head = [] } = entry;
+  const { frame, direction, text, what = "no body", head = [], step } = entry;
   let payload = frame === "event" ? "" : text.trim();
   if (frame === "event") eventParser(({ data }) => (payload = data))(text);
   const silent = text === "" ? what : "comment";
+  if (step !== undefined) {
+    const [kind, mark] = direction === "C->S" ? ["asks for", ">"] : ["gets", "<"];
+    return { kind, about: step, topics: [`${mark}${step}`] };
+  }
   const seen = [frame, ...head.map((line) => line.split(/[: ]/)[0] ?? "")];
   if (payload === "") return { kind: silent, about: "", topics: [silent, ...seen] };
   try {
@@ -8754,12 +8810,13 @@ export const wantsColor = ({ NO_COLOR, FORCE_COLOR }: ColorWish, terminal: boole
   FORCE_COLOR ? FORCE_COLOR !== "0" : terminal && !NO_COLOR;
 
 /** Writes the entries of one conversation, in their order, as lines for people. */
-export function wireLog({ columns = 100, color = false }: WireLogOptions = {}):
+export function wireLog({ columns = 100, color = false, open = false }: WireLogOptions = {}):
   (entry: WireEntry) => string {
   const said = new Set<string>();
   const known = new Map<string, number>();
   const asked = new Map<string, Reading>();
   const width = Math.max(40, columns);
+  const shut = (text: string) => printable(open ? text : masked(text));
   const paint = (hue: string) => (line: string) =>
     color ? `\x1b[${COLORS[hue]}m${line}\x1b[0m` : line;
   const title = ({ seq, ms, direction, text }: WireEntry, { kind, about }: Reading): string => {
@@ -8785,9 +8842,9 @@ export function wireLog({ columns = 100, color = false }: WireLogOptions = {}):
     return [
       ...(reading.kind === "request" ? [""] : []), paint(direction)(title(entry, reading)),
       ...foldHead(head, seq, known)
-        .map((line) => `  ${direction === "C->S" ? ">" : "<"} ${printable(masked(line))}`),
+        .map((line) => `  ${direction === "C->S" ? ">" : "<"} ${shut(line)}`),
       ...shown.split(/(?<=\n)/).filter((line) => line !== "")
-        .flatMap((line) => breakText(printable(masked(line)), width - 4))
+        .flatMap((line) => breakText(shut(line), width - 4, entry.step ? FORM_TOO : undefined))
         .map((line) => `  | ${line}`),
       ...(fault === undefined ? [] : explain(`BAD ${printable(fault)}`, width).map(paint("bad"))),
       ...notes.flatMap((note) => explain(note, width)).map(paint("dim")), "",
@@ -8837,19 +8894,31 @@ function watchEvents(tap: WireTap): (chunk: string) => void {
   };
 }
 
+/** Which step of a login a request is; undefined when it is none. */
+function stepOf(url: string, body: string): string | undefined {
+  const [, name] = /\/\.well-known\/(oauth-protected-resource|oauth-auth|openid)/.exec(url) ?? [];
+  if (name !== undefined) return name === "oauth-protected-resource" ? "who hands out tokens"
+    : "where to log in";
+  return body.includes("grant_type=") ? "a token" : body.includes('"redirect_uris"') ? "a client id"
+    : undefined;
+}
 /** A fetch that tells a tap of its requests and of what comes back. */
 export const watchFetch = (tap: WireTap, inner: typeof fetch): typeof fetch =>
   async (input, init = {}) => {
-    const asked = { direction: "C->S", frame: "body" } as const;
+    const sent = typeof init.body === "string" ? init.body : "";
+    const found = stepOf(`${input}`, sent);
+    const step = found === undefined ? {} : { step: found };
+    const asked = { direction: "C->S", frame: "body", ...step } as const;
     const given = new Headers(init.headers);
-    tap({ ...asked, text: typeof init.body === "string" ? init.body : "",
+    tap({ ...asked, text: sent,
       head: headOf(`${init.method ?? "GET"} ${bareUrl(`${input}`)}`, given) });
     let over = false;
     init.signal?.addEventListener("abort", () => over ||
       tap({ ...asked, text: "", what: given.has("mcp-session-id") ? "leaves" : "closes" }));
     const response = await inner(input, init);
     const { status, statusText, headers, url } = response;
-    const reply = { direction: "S->C", frame: "body", head: headOf(`${status}`, headers) } as const;
+    const reply = { direction: "S->C", frame: "body", ...step,
+      head: headOf(`${status}`, headers) } as const;
     const streams = /^text\/event-stream/i.test(headers.get("content-type") ?? "");
     if (streams) tap({ ...reply, text: "", what: "opens" });
     let whole = "";
@@ -8924,7 +8993,7 @@ export function watchPipe(tap: WireTap, { readable, write }: Pipe): Pipe {
 // #endregion
 
 // #region 60. Arguments
-// uses errors-and-parsing texts-and-lanes stdio the-wire-log
+// uses errors-and-parsing texts-and-lanes stdio registration the-wire-log
 //
 // What was typed, taken apart; and what went wrong, in one sentence that names
 // the fault and what to do about it.
@@ -8944,6 +9013,10 @@ export interface IO {
   load(url: string): Promise<Record<string, unknown>>; // gives a module
   /** Asks whoever sits at the terminal, if there is one; undefined at the end of input. */
   ask?: ((question: string) => Promise<string | undefined>) | undefined;
+  /** Where logins are kept. */
+  logins(): Store;
+  /** Opens a page in a browser; false: there is none. */
+  browse(url: string): Promise<boolean>;
 }
 
 const HELP = `mcp-raw.ts demo                                  watch a conversation, byte by byte
@@ -8951,7 +9024,7 @@ mcp-raw.ts serve --http 3100                     a server to try things on
 mcp-raw.ts call http://127.0.0.1:3100/mcp        what does that server offer?
 mcp-raw.ts call add a=2 b=40 -- node server.mjs  call a tool of a server on stdio
 
-demo   [--http] [--era modern|legacy]            without --era a taste of both
+demo   [--http | --auth] [--era modern|legacy]   without --era a taste of both; --auth: a login
 serve  --stdio | --http [PORT] [--host H] [--allow-origin URL ...] [--module FILE | --page N]
 call   [TOOL [key=value ...] | --method M [--params JSON] | --line TEXT | --listen]
        URL | -- COMMAND ...
@@ -8961,6 +9034,7 @@ call   [TOOL [key=value ...] | --method M [--params JSON] | --line TEXT | --list
   --era ERA         speak modern or legacy MCP; auto finds out what the server speaks
   --json            the whole result          --wire        every byte, on stderr (serve too)
   -q, --quiet       only results and errors   -h, -V        this text, the version
+  --no-redact       secrets too, with --wire  --client-id ID, --client-secret S  for the login
   --answer KEY=VALUE  fill in a field of a form when the server asks, repeatable
   --decline         say no to whatever it asks; without a terminal that is done in any case
   --root DIR        a folder to tell the server of, repeatable
@@ -8975,10 +9049,10 @@ Results go to stdout, all else to stderr. Exit codes: 0 fine, 1 usage, 3 authori
 
 // Per command: = takes a value, * may be repeated, ? takes a number or nothing.
 const FLAGS: Readonly<Record<string, string>> = {
-  demo: "http era=",
-  serve: "stdio http? host= allow-origin=* module= page= wire",
+  demo: "http auth era= no-redact",
+  serve: "stdio http? host= allow-origin=* module= page= wire no-redact",
   call: "method= params= line= listen header=* env=* cwd= timeout= json quiet wire era= " +
-    "answer=* decline root=*",
+    "answer=* decline root=* no-redact client-id= client-secret=",
 };
 const SHORT: Readonly<Record<string, string>> =
   { "-H": "--header", "-e": "--env", "-q": "--quiet" };
@@ -9073,6 +9147,8 @@ export function failureOf(error: unknown): { code: number; sentence: string } {
   const [code, message, advice = ""] = error instanceof TransportError
     ? [EXITS[error.code] ?? 4, error.message, ADVICE[kind]]
     : error instanceof ProtocolError ? [5, `The server refused: ${error.message} (${error.code})`]
+    : error instanceof AuthorizationError ? [3, error.message,
+      "-H 'Authorization: Bearer ...' sends a token of yours."]
     : [1, `Unexpected: ${error instanceof Error ? error.message : error}`];
   const more = message.includes("--allow-") ? "" : advice; // Deno says itself what it wants
   return { code, sentence: printable(`${message.replace(/[^.!?]$/, "$&.")} ${more}`).trimEnd() };
@@ -9259,22 +9335,22 @@ interface AnyClient extends Client {
   call: Client["call"] & ((method: string, params: object, how?: CallOptions) => Promise<Result>);
   list: Client["list"] & ((method: string, key: string) => Promise<Entry[]>);
 }
-function looksOf({ env, columns }: IO, stream: "stdout" | "stderr"): WireLogOptions {
+function looksOf({ env, columns }: IO, stream: "stdout" | "stderr", args: Arguments):
+  WireLogOptions {
   const width = columns[stream];
-  return { color: wantsColor(env, width !== undefined), columns: width ?? 100 };
+  return { color: wantsColor(env, width !== undefined), columns: width ?? 100,
+    open: args.has("--no-redact") };
 }
 
 /** A fetch that names what a status means, before anybody looks for an answer. */
 const checkedFetch = (inner: typeof fetch): typeof fetch => async (input, init) => {
   const response = await inner(input, init);
-  const { status, headers } = response;
+  const { status } = response;
   const why = status === 401 ? "who calls? Give a token: -H 'Authorization: Bearer ...'"
     : status === 403 ? `not allowed (${await readText(response.body, 500)}). Check token and Origin`
-    : status > 300 && status < 400 && `it is at ${headers.get("location")} now. Redirects are ` +
-      "not followed; give that URL if you trust it";
-  if (why === false) return response;
-  const code = status < 400 ? "http" : "authorization";
-  throw new TransportError(code, `HTTP ${status} from ${input}: ${why}`);
+    : undefined;
+  if (why === undefined) return response;
+  throw new TransportError("authorization", `HTTP ${status} from ${input}: ${why}`);
 };
 const fetchOf = ({ tap }: Stage) => tap === undefined ? fetch : watchFetch(tap, fetch);
 function headersOf({ args }: Stage): Record<string, string> {
@@ -9306,14 +9382,32 @@ const eraOf = ({ flag }: Arguments): Era | undefined => {
   if (era === undefined || era === "modern" || era === "legacy" || era === "auto") return era;
   throw usage(`--era is auto, modern or legacy, not ${JSON.stringify(era)}`);
 };
+/** A fetch that logs the user in when the server asks for it. */
+function loginFetch(url: string, { args, io, tap }: Stage): AuthorizedFetch {
+  const [client_id, client_secret] = ["--client-id", "--client-secret"].map(args.flag);
+  if (client_secret !== undefined && client_id === undefined) {
+    throw usage("--client-secret goes with --client-id");
+  }
+  const show = async (page: string) => {
+    io.stderr([`${url} asks you to log in. Open this page:`, ...urlLines(page)]
+      .map((line) => `${printable(line)}\n`).join("  "));
+    const agreed = await io.ask?.("  Open it in a browser now? y, or n to do it yourself: ");
+    if (/^y/i.test(agreed ?? "") && !await io.browse(page)) say(io, "There is no browser here");
+  };
+  return authorizedFetch(tap === undefined ? fetch : watchFetch(tap, fetch), { url,
+    store: io.logins(), grant: loginWith(() => loopbackVisitor(show)),
+    clientMetadata: { client_name: "mcp-raw" }, ...(client_id !== undefined && { client:
+      { client_id, ...(client_secret !== undefined && { client_secret }) } }) });
+}
 /** Connects to the server that the arguments name; `blame` adds to an error what was seen. */
 async function reach(stage: Stage) {
   const { args, warn } = stage;
   const target = targetOf(args);
   const timeoutMs = numberOf(args, "--timeout");
   const answers = answersOf(stage);
+  const reached = typeof target === "string" ? loginFetch(target, stage) : undefined;
   const options = { info: SELF, warn, ...(timeoutMs !== undefined && { timeoutMs }),
-    ...answering(answers, { compile, warn }) };
+    ...(reached && { waits: reached.busy }), ...answering(answers, { compile, warn }) };
   const both = { answers, compile, warn, era: eraOf(args) ?? "auto" };
   let noise = "";
   let broken = false; // what follows a framing fault is not worth a word
@@ -9325,8 +9419,8 @@ async function reach(stage: Stage) {
       noise = " Lines on stdout that are no messages may be why: logs belong on stderr";
       warn(fault.message);
     } });
-  const { exchange, close } = typeof target !== "string" ? await startEither(start, both.era)
-    : connectHttpEither(target, { ...both, fetch: checkedFetch(fetchOf(stage)),
+  const { exchange, close } = reached === undefined ? await startEither(start, both.era)
+    : connectHttpEither(`${target}`, { ...both, fetch: checkedFetch(reached),
       headers: headersOf(stage) });
   stage.onEnd(close);
   const blame = (error: unknown) => {
@@ -9574,6 +9668,8 @@ interface Scene {
   /** Whether the server has noted something since the act began. */
   noted(): boolean;
   lie?: () => Promise<unknown>;
+  /** Ends all tokens. */
+  expire?: () => void;
   /** The call that hears of changes until the end. */
   listening?: Promise<unknown>;
   end(): Promise<string>;
@@ -9662,12 +9758,154 @@ const httpScene: MakeScene = async (tap, note, { onEnd }, era) => {
   } };
 };
 
+// #endregion
+
+// #region 65. The demo's login
+// uses everything
+//
+// Somebody to log in to, for `demo --auth`: an authorization server that agrees
+// to everything, and a demo server that takes its tokens alone. A token is a
+// random word; what it is for stands in a table.
+//
+//   node mcp-raw.ts demo --auth
+
+interface Issued { client: string; scopes: string[]; resource: string; until: number }
+/** A page for a browser, or JSON. */
+const page = (status: number, document: object, headers: Record<string, string> = {}): HttpReply =>
+  ({ status, headers: { ...JSON_HEADERS, ...headers }, body: JSON.stringify(document) });
+/** An authorization server that asks nobody; `issuer` gives its URL once it is known. */
+export function demoIssuer(issuer: () => string, now: () => number = Date.now) {
+  const codes = new Map<string, Issued & { challenge: string; redirectUri: string }>();
+  const tokens = new Map<string, Issued>(); // and refresh tokens
+  const refuse = (error: string) => page(400, { error });
+  const issue = (issued: Issued): HttpReply => {
+    const [access, refresh] = [randomText(), randomText()];
+    tokens.set(access, { ...issued, until: now() + 3_600_000 }).set(refresh, issued);
+    return page(200, { access_token: access, token_type: "Bearer", expires_in: 3600,
+      refresh_token: refresh, scope: issued.scopes.join(" ") }, { "Cache-Control": "no-store" });
+  };
+  const routes: Record<string, HttpHandler> = {
+    "/.well-known/oauth-authorization-server": async () => page(200, { issuer: issuer(),
+      authorization_endpoint: `${issuer()}/authorize`, token_endpoint: `${issuer()}/token`,
+      registration_endpoint: `${issuer()}/register`, code_challenge_methods_supported: ["S256"],
+      token_endpoint_auth_methods_supported: ["none"],
+      authorization_response_iss_parameter_supported: true }),
+    async "/register"(http) {
+      const { redirect_uris } = Object(typedJSON(await http.text(MAX_DOCUMENT) ?? ""));
+      return page(201, { client_id: randomText().slice(0, 8), redirect_uris });
+    },
+    async "/authorize"({ target = "" }) {
+      const { searchParams: asked } = new URL(target, issuer());
+      const [client, redirectUri, challenge, resource] = ["client_id", "redirect_uri",
+        "code_challenge", "resource"].map((name) => asked.get(name) ?? "") as [string, string,
+        string, string];
+      if (!URL.canParse(redirectUri)) return refuse("invalid_request");
+      const code = randomText();
+      codes.set(code, { client, redirectUri, challenge, resource, until: now() + 60_000,
+        scopes: words(asked.get("scope") ?? "") });
+      const back = new URL(redirectUri);
+      const said = { code, state: asked.get("state") ?? "", iss: issuer() };
+      for (const [name, value] of Object.entries(said)) back.searchParams.set(name, value);
+      return { status: 302, headers: { Location: back.href } };
+    },
+    async "/token"(http) {
+      const form = new URLSearchParams(await http.text(MAX_DOCUMENT));
+      const given = form.get("refresh_token") ?? form.get("code") ?? "";
+      const found = codes.get(given);
+      codes.delete(given); // each is good once
+      const refreshed = tokens.get(given);
+      tokens.delete(given);
+      if (refreshed !== undefined && form.get("grant_type") === "refresh_token") {
+        return issue(refreshed);
+      }
+      const proven = found !== undefined && found.until > now() &&
+        found.redirectUri === form.get("redirect_uri") && found.client === form.get("client_id") &&
+        found.challenge === await challengeOf(form.get("code_verifier") ?? "");
+      return proven ? issue(found) : refuse("invalid_grant");
+    },
+  };
+  return { routes, async verify(token: string): Promise<Access | undefined> {
+    const found = tokens.get(token);
+    return found && { id: "Ada", audience: found.resource, scopes: found.scopes,
+      expiresAt: found.until };
+  }, /** Ends all tokens; those for new ones stay good. */ expire() {
+    for (const [token, issued] of tokens) {
+      if (issued.until > now() + 60_000) tokens.delete(token);
+    }
+  } };
+}
+const STEP_TITLES: Readonly<Record<string, string>> = {
+  "who hands out tokens": "The client finds out who hands out tokens",
+  "a client id": "It makes itself known there",
+  "the user's consent": "The user agrees, in a browser",
+  "a token": "The client gets a token, and calls once more" };
+const loginScene: MakeScene = async (tap, note, { io, onEnd }) => {
+  let at = "";
+  const issuer = demoIssuer(() => at);
+  const nothing: HttpHandler = async () => page(404, {});
+  const authority = await listen(nothing, 0, { path: "/", routes: issuer.routes });
+  onEnd(authority.close);
+  at = new URL(authority.url).origin;
+  const app = demoServer({ note, list: { pageSize: 1 } });
+  let handle = nothing; // until it is known where that is
+  let metadata = nothing;
+  const open = (port: number) => listen((http) => handle(http), port,
+    { routes: { [`${WELL_KNOWN}/mcp`]: (http) => metadata(http) } });
+  const { url, close } = await open(3100).catch(() => open(0));
+  onEnd(close);
+  const guard = protect({ resource: url, authorizationServers: [at], verify: issuer.verify,
+    scopes: ["read"], scopesFor: ({ params }) => params?.name === "add_note" ? ["write"] : [] });
+  const { exchange, notifications, mirrors } = app;
+  handle = serveBoth(exchange, { guard, notifications, mirrors });
+  metadata = guard.routes?.[`${WELL_KNOWN}/mcp`] ?? nothing;
+  const said = new Set<string>();
+  const told: WireTap = (entry) => {
+    const title = entry.direction === "C->S" ? STEP_TITLES[entry.step ?? ""] : undefined;
+    if (title !== undefined && !said.has(title)) io.stdout(`\n== ${title}\n`);
+    said.add(title ?? "");
+    tap(entry);
+  };
+  const watched = watchFetch(told, fetch);
+  const visit = async (page: string) => {
+    const { origin, pathname, search } = new URL(page);
+    const step = { frame: "body", text: "", step: "the user's consent" } as const;
+    told({ ...step, direction: "C->S", head: [`GET ${origin}${pathname}`,
+      ...search.split(/(?=[?&])/).map(decodeURIComponent)] });
+    const response = await fetch(page, { redirect: "manual" });
+    const back = response.headers.get("location") ?? "";
+    told({ ...step, direction: "S->C", head: [`${response.status}`,
+      ...`location: ${back}`.split(/(?=[?&])/).map(decodeURIComponent)] });
+    return back;
+  };
+  const { client, close: leave } = await meet(url, { era: "modern", fetch: watched, authorize:
+    { grant: loginWith({ redirectUri: "http://127.0.0.1:33418/callback", visit }) } });
+  return { client, expire: issuer.expire, async end() {
+    await leave();
+    await Promise.all([close(), authority.close()]);
+    return "Both servers have stopped.";
+  } };
+};
+const LOGIN_ACTS: typeof ACTS = [
+  ["A call without a token", asks("tools/list")],
+  ["A call that takes more than was allowed", calls("add_note", { text: "Buy milk" })],
+  ["The token has expired", ({ expire }) => expire?.(), calls("add", { a: 2, b: 3 })],
+];
+// #endregion
+
+// #region 66. The demo's command
+// uses everything
+//
+// The command `demo`: an introduction, the acts, an end.
+//
+//   node mcp-raw.ts demo --http
+
 /** The command `demo`. */
 async function demoCommand(stage: Stage): Promise<number> {
   const { args, io } = stage;
-  const http = args.has("--http");
-  const era = eraOf(args);
-  const tap = wireTap(io.stdout, looksOf(io, "stdout"));
+  const auth = args.has("--auth");
+  const http = auth || args.has("--http");
+  const era = auth ? "modern" : eraOf(args);
+  const tap = wireTap(io.stdout, looksOf(io, "stdout", args));
   let said = "";
   const hear = (sentence: string) => void (said += sentence);
   const over = http ? "HTTP" : "stdio: the server's standard input and output";
@@ -9677,7 +9915,7 @@ Lines after | joined are the exact bytes, counted before B, but for {..same..}: 
 message had. (spec ...) is a page of ${SPEC}/${MODERN_VERSIONS}\n`);
   const perform = async (acts: typeof ACTS, era: Era) => {
     const scene: Scene = { noted: () => said !== "",
-      ...await (http ? httpScene : pipeScene)(tap, hear, stage, era) };
+      ...await (auth ? loginScene : http ? httpScene : pipeScene)(tap, hear, stage, era) };
     for (const [title, ...plays] of acts.filter(([title]) => scene.lie || !/header/.test(title))) {
       io.stdout(`\n== ${title}`); // a request begins on a new line
       for (const play of plays) await play(scene);
@@ -9689,7 +9927,7 @@ message had. (spec ...) is a page of ${SPEC}/${MODERN_VERSIONS}\n`);
     await endsWithin(1_000, Promise.resolve(scene.listening)); // what is on its way is told
     io.stdout(`\n  ${farewell}\n`);
   };
-  if (era !== "legacy") await perform(ACTS, "modern");
+  if (era !== "legacy") await perform(auth ? LOGIN_ACTS : ACTS, "modern");
   if (era === undefined) io.stdout(`\nThe same server, and a client that speaks ${
     LEGACY_VERSIONS[0]}: what came before.\n`);
   if (era === undefined) await perform(OLDER_ACTS.slice(0, 3), "legacy");
@@ -9698,7 +9936,7 @@ message had. (spec ...) is a page of ${SPEC}/${MODERN_VERSIONS}\n`);
 }
 // #endregion
 
-// #region 65. Command line
+// #region 67. Command line
 // uses everything
 //
 // What stands around the protocol when this file is run as a program: the
@@ -9777,7 +10015,7 @@ export async function main(argv: readonly string[], io: IO): Promise<number> {
     }));
     const stage: Stage = { args, io, signal: stopping.signal, onEnd: (end) => ends.push(end),
       warn: (sentence) => args.has("--quiet") || say(io, sentence),
-      tap: args.has("--wire") ? wireTap(io.stderr, looksOf(io, "stderr")) : undefined };
+      tap: args.has("--wire") ? wireTap(io.stderr, looksOf(io, "stderr", args)) : undefined };
     const run = { demo: demoCommand, serve: serveCommand }[args.command] ?? callCommand;
     const work = run(stage);
     work.catch(() => {}); // after a signal nobody waits for it
@@ -9798,7 +10036,8 @@ interface Input extends Emitter {
   isTTY?: boolean; once: Emitter["on"]; pause(): unknown; resume(): unknown;
 }
 interface Self extends Emitter {
-  argv: string[]; execPath: string; execArgv: string[]; env: ColorWish;
+  argv: string[]; execPath: string; execArgv: string[];
+  env: ColorWish & { [name in "XDG_CONFIG_HOME" | "APPDATA" | "HOME" | "BROWSER"]?: string };
   stdin: Input; stdout: Stream; stderr: Stream; exit(code: number): never;
 }
 interface NodeUrl { fileURLToPath(url: string): string; pathToFileURL(path: string): URL }
@@ -9839,6 +10078,12 @@ function processIO(self: Self): IO {
     locate: async (path) => (await node<NodeUrl>("url")).pathToFileURL(path).href,
     load: (url) => import(url),
     ask: stdin.isTTY && stderr.isTTY ? asker(stdin, stderr) : undefined,
+    logins() {
+      const { XDG_CONFIG_HOME, APPDATA, HOME = "." } = self.env;
+      return fileStore(`${XDG_CONFIG_HOME ?? APPDATA ?? `${HOME}/.config`}/mcp-raw`);
+    },
+    browse: (url) => openBrowser(url, self.env.BROWSER === undefined ? undefined
+      : [self.env.BROWSER]),
   };
 }
 

@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { after, before } from "node:test";
-import { main, type IO } from "../mcp-raw.ts";
+import { main, memoryStore, type IO } from "../mcp-raw.ts";
 
 const FILE = fileURLToPath(new URL("../mcp-raw.ts", import.meta.url));
 const TSX = ["--import", import.meta.resolve("tsx"), FILE];
@@ -44,6 +44,8 @@ export async function run(argv: readonly string[], world: World = {}): Promise<O
     self: async () => [process.execPath, ...TSX],
     locate: async (path) => pathToFileURL(`/home/reader/${path}`).href,
     load: () => Promise.reject(new Error("no such module")),
+    logins: () => memoryStore(),
+    browse: async () => false,
     ...(typed && { ask: async (question) => {
       const line = typed.shift();
       stderr(`${question}${line ?? ""}\n`);

@@ -378,7 +378,7 @@ export const honestUses: Rule = (book) => {
 export const LIMITS = {
   cover: 66,
   partOne: 300,
-  protocol: 8300,
+  protocol: 8400,
   commandLine: 1900,
   chapter: 280,
   opening: 20,

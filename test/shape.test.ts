@@ -347,8 +347,8 @@ const FAULTS: Fault[] = [
     "sizes",
     "a long protocol",
     "// ---- cut",
-    `${blank(8300)}// ---- cut`,
-    /^line 1: the protocol: \d+ lines, at most 8300$/,
+    `${blank(8400)}// ---- cut`,
+    /^line 1: the protocol: \d+ lines, at most 8400$/,
   ],
   [
     "sizes",
