@@ -21,7 +21,8 @@ export function world(origins: Record<string, Answer>): World {
   const reach = async (input: string | URL | Request, init: RequestInit = {}) => {
     const url = new URL(String(input));
     const one = { method: init.method ?? "GET", url: url.href, path: url.pathname + url.search,
-      headers: new Headers(init.headers), body: String(init.body ?? "") };
+      headers: new Headers(init.headers), body: init.body instanceof ArrayBuffer
+        ? new TextDecoder().decode(init.body) : String(init.body ?? "") };
     seen.push(one);
     init.signal?.throwIfAborted();
     const answer = origins[url.origin];

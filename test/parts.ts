@@ -29,6 +29,8 @@ import "./part5-client-http.test.ts";
 import "./part5-client.test.ts";
 import "./part5-http.test.ts";
 import "./part5-sessions.test.ts";
+import "./part6-client.test.ts";
+import "./part6-server.test.ts";
 import "./part6-wire.test.ts";
 import "./patterns.test.ts";
 import "./wire.test.ts";
