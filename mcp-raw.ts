@@ -33,25 +33,25 @@
 // 12 HTTP requests      1388 11        46 Registration       6309 45
 // 13 HTTP server        1554 10 12     47 Tokens             6419 46
 // 14 HTTP client        1816 10-11     48 Authorized fetch   6560 47
-// 15 Types from schemas 1972 -         49 JSON Schema        6820 -
-// 16 Results            2066 I         50 Patterns           7301 -
-// 17 Lists              2147 I         51 Formats            7428 -
-// 18 Tools              2220 11 15-17  52 Node, Bun, Deno    7579 9 13
-// 19 Completion         2415 17        53 Child processes    7826 52
-// 20 URI templates      2497 -         54 Signing in         8036 48 52
-// 21 Resources          2650 16 19-20  55 The front door     8133 all above
-// 22 Prompts            2767 16 19     56 The demo server    8309 all above
-// 23 Progress, logging  2850 I         57 What messages mean 8511 I
-// 24 Input requests     2949 18        58 The wire log       8678 10 57
-// 25 Round trips        3183 21-22 24  59 Wire taps          8856 9 12 58
-// 26 Subscriptions      3464 I         60 Arguments          8995 9 46 58
-// 27 Rate limits        3617 6 16-17   61 Answering a server 9158 all above
-// 28 Assemble           3663 6         62 Calling a server   9324 all above
-// 29 Client             3721 6         63 Looking around     9481 all above
-// 30 Checked results    3944 18 29     64 The demo           9656 all above
-// 31 Answering          3990 25 29     65 The demo's login   9763 all above
-// 32 Caching            4128 16 26     66 The demo's command 9895 all above
-// 33 Subscribing        4255 26 29     67 Command line       9939 all above
+// 15 Types from schemas 1972 -         49 JSON Schema        6828 -
+// 16 Results            2066 I         50 Patterns           7309 -
+// 17 Lists              2147 I         51 Formats            7436 -
+// 18 Tools              2220 11 15-17  52 Node, Bun, Deno    7587 9 13
+// 19 Completion         2415 17        53 Child processes    7834 52
+// 20 URI templates      2497 -         54 Signing in         8044 48 52
+// 21 Resources          2650 16 19-20  55 The front door     8142 all above
+// 22 Prompts            2767 16 19     56 The demo server    8318 all above
+// 23 Progress, logging  2850 I         57 What messages mean 8520 I
+// 24 Input requests     2949 18        58 The wire log       8687 10 57
+// 25 Round trips        3183 21-22 24  59 Wire taps          8865 9 12 58
+// 26 Subscriptions      3464 I         60 Arguments          9004 9 46 58
+// 27 Rate limits        3617 6 16-17   61 Answering a server 9167 all above
+// 28 Assemble           3663 6         62 Calling a server   9333 all above
+// 29 Client             3721 6         63 Looking around     9490 all above
+// 30 Checked results    3944 18 29     64 The demo           9665 all above
+// 31 Answering          3990 25 29     65 The demo's login   9772 all above
+// 32 Caching            4128 16 26     66 The demo's command 9904 all above
+// 33 Subscribing        4255 26 29     67 Command line       9948 all above
 // 34 Older revisions    4370 24
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
@@ -6772,8 +6772,16 @@ export interface AuthorizedFetch {
 }
 /** A fetch that gets itself tokens when the server wants them. Throws AuthorizationError. */
 export function authorizedFetch(inner: typeof fetch, options: AuthorizeOptions): AuthorizedFetch {
-  const { store = memoryStore(), url, tokenTypes = ["bearer"] } = options;
+  const { store: given = memoryStore(), url, tokenTypes = ["bearer"] } = options;
   const here = new URL(url);
+  const store: Store = { load: (key) => given.load(key), async save(key, value) {
+    try {
+      await given.save(key, value);
+    } catch (cause) {
+      const why = `The login cannot be kept: ${reasonOf(cause)}`;
+      throw new AuthorizationError("store", why, { cause });
+    }
+  } };
   const state: AuthorizedState = { options, store, inner, place: undefined, hint: undefined,
     renewing: undefined, logins: 0, tried: new Set() };
   const authorized: typeof fetch = async (input, init = {}) => {
@@ -8049,7 +8057,7 @@ export async function loopbackVisitor(show: (url: string) => unknown,
   const waiting = new Map<string, (url: string) => void>(); // by state: others may knock too
   const at = (bound: number) => `http://127.0.0.1:${bound}/callback`;
   const listener = (request: NodeRequest, response: NodeResponse) => {
-    const url = new URL(request.url ?? "/", at(port));
+    const url = new URL(request.url ?? "/", bound.url);
     const found = waiting.get(url.searchParams.get("state") ?? "");
     const known = found !== undefined && url.pathname === "/callback";
     response.writeHead(known ? 200 : 404, { "Content-Type": "text/html", Connection: "close" });
@@ -8057,11 +8065,12 @@ export async function loopbackVisitor(show: (url: string) => unknown,
       ? "You can close this page and go back to the program." : "No login is waiting for this."}`);
     if (known) found(url.href);
   };
-  const bind = (bound: number) => listenOnNode(listener, bound, "127.0.0.1", at);
-  const { url: redirectUri, close } = await bind(port).catch((error: { code?: string }) => {
+  const bind = (to: number) => listenOnNode(listener, to, "127.0.0.1", at);
+  const bound = await bind(port).catch((error: { code?: string }) => {
     if (error.code === "EADDRINUSE") return bind(0);
     throw error;
   });
+  const { url: redirectUri, close } = bound;
   return { redirectUri, close: () => void close(), async visit(url) {
     const state = new URL(url).searchParams.get("state") ?? "";
     const back = new Promise<string>((resolve) => waiting.set(state, resolve));

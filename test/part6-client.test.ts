@@ -73,8 +73,8 @@ describe("A login", () => {
     assert.equal(formOf(said(where, "/token")[0]!).get("resource"), resource);
   });
 
-  test("looks at the path, then at the root (spec basic/authorization/" +
-    "authorization-server-discovery#protected-resource-metadata-discovery-requirements)", async () => {
+  test("looks at the path, then at the root (spec " +
+    "basic/authorization/authorization-server-discovery)", async () => {
     const where = protectedWorld({ "POST /mcp": () => challenged(""),
       "GET /.well-known/oauth-protected-resource/mcp": () => status(404) });
     await call(where);
@@ -82,8 +82,8 @@ describe("A login", () => {
       "https://mcp.example.com/.well-known/oauth-protected-resource"].map((url) => `GET ${url}`));
   });
 
-  test("looks for an issuer with a path in three places, in their order (spec basic/authorization/" +
-    "authorization-server-discovery#authorization-server-metadata-discovery)", async () => {
+  test("looks for an issuer with a path in three places, in their order (spec " +
+    "basic/authorization/authorization-server-discovery)", async () => {
     const issuer = `${ISSUER}/tenant1`;
     const where = protectedWorld({ "GET /.well-known/oauth-protected-resource/mcp": () =>
       json({ ...resourceMetadata, authorization_servers: [issuer] }),
@@ -514,8 +514,7 @@ describe("Discovery", () => {
     }
   });
 
-  test("on this machine http will do (spec basic/authorization/security-considerations#" +
-    "communication-security)", async () => {
+  test("on this machine http will do (spec basic/authorization/security-considerations)", async () => {
     const answers = JSON.parse(JSON.stringify(issuerMetadata)
       .replaceAll(ISSUER, "http://localhost:9000"));
     const where = world({ "http://127.0.0.1:3100": ({ method, headers }) => method === "GET"

@@ -33,6 +33,7 @@ import "./part6-client.test.ts";
 import "./part6-server.test.ts";
 import "./part6-wire.test.ts";
 import "./patterns.test.ts";
+import "./signing.test.ts";
 import "./wire.test.ts";
 
 test("no test of a Part is left out here, and none runs twice", () => {
