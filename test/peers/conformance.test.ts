@@ -37,7 +37,7 @@ function seen(files: Record<string, Record<string, string>>, expected: Partial<L
   const scenarios = readScenarios(plant(files));
   const leg: Leg = { role: "server", args: ["--suite", "all"], scenarios: scenarios.length,
     pairs: 0, ...expected };
-  return { name: "planted", leg, scenarios, code, words: "last words", seconds: 1 };
+  return { name: "planted", leg, scenarios, code, words: "last words", complaint: "", seconds: 1 };
 }
 
 describe("Counting the checks of the conformance suite", () => {
@@ -91,13 +91,15 @@ describe("Counting the checks of the conformance suite", () => {
     }
   });
 
-  test("too few scenarios, too few pairs, and a suite that does not end well are faults " +
-    "(engineering)", () => {
+  test("too few scenarios, too few pairs, a suite that does not end well and a server that " +
+    "complains are faults (engineering)", () => {
     assert.deepEqual(faults(seen({ ping: checks(GOOD) }, { scenarios: 2, pairs: 2 }, 1)),
       ["1 scenarios have run, of 2", "1 pairs have succeeded, of 2",
         "the suite ended with 1: last words"]);
     assert.deepEqual(faults(seen({ ping: checks(GOOD) }, {}, null)),
       ["the suite ended with null: last words"]);
+    assert.deepEqual(faults({ ...seen({ ping: checks(GOOD) }), complaint: "TypeError: oops" }),
+      ["the server complained: TypeError: oops"]);
   });
 
   test("the skips that are known are no fault; one more of them is, and so is their failure " +

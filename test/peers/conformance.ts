@@ -119,13 +119,16 @@ export function totals(scenarios: readonly Scenario[]): Totals {
   };
 }
 
-/** What was seen of a leg; `code` is the suite's exit code, `words` what it said last. */
+/** What was seen of a leg. */
 export interface Result {
   readonly name: string;
   readonly leg: Leg;
   readonly scenarios: readonly Scenario[];
+  /** The exit code of the suite, and what it wrote last. */
   readonly code: number | null;
   readonly words: string;
+  /** What the server wrote to stderr meanwhile: of errors that it did not expect. */
+  readonly complaint: string;
   readonly seconds: number;
 }
 interface Finding { readonly key: string; readonly message: string }
@@ -140,7 +143,7 @@ function findings(scenarios: readonly Scenario[]): Finding[] {
   });
 }
 /** Why a leg is no pass: empty when it is one. */
-export function faults({ leg, scenarios, code, words }: Result): string[] {
+export function faults({ leg, scenarios, code, words, complaint }: Result): string[] {
   const allowed = new Map(Object.entries(ALLOWED));
   const found = findings(scenarios).filter(({ key }) => {
     const left = allowed.get(key) ?? 0;
@@ -152,6 +155,7 @@ export function faults({ leg, scenarios, code, words }: Result): string[] {
     found.push(`${scenarios.length} scenarios have run, of ${leg.scenarios}`);
   if (pairs < leg.pairs) found.push(`${pairs} pairs have succeeded, of ${leg.pairs}`);
   if (code !== 0) found.push(`the suite ended with ${code}: ${words}`);
+  if (complaint !== "") found.push(`the server complained: ${complaint}`);
   return found;
 }
 
@@ -201,7 +205,7 @@ export async function runLeg(leg: Leg, target: readonly string[], on = ""): Prom
       { env: { MCP_RAW_SLOTS: join(folder, "slots") }, timeout: 230_000 });
     const name = `${leg.role} ${leg.args.at(-1)}${on}`;
     return { name, leg, scenarios: readScenarios(output), code,
-      words: oneLine((stderr + stdout).slice(-300)), seconds: (Date.now() - began) / 1000 };
+      words: oneLine((stderr + stdout).slice(-300)), complaint: "", seconds: (Date.now() - began) / 1000 };
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -216,7 +220,9 @@ export async function runServerLegs({ name, command, args }: Runtime): Promise<R
   try {
     const results: Result[] = [];
     for (const leg of LEGS.filter(({ role }) => role === "server")) {
-      results.push(await runLeg(leg, ["--url", server.url], ` on ${name}`));
+      const before = server.stderr().length;
+      const result = await runLeg(leg, ["--url", server.url], ` on ${name}`);
+      results.push({ ...result, complaint: oneLine(server.stderr().slice(before)) });
     }
     return results;
   } finally {
@@ -246,4 +252,6 @@ async function main(which = "all"): Promise<number> {
   console.log(report(results));
   return results.every((result) => faults(result).length === 0) ? 0 : 1;
 }
-if (process.argv[1] === fileURLToPath(import.meta.url)) process.exitCode = await main(process.argv[2]);
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  process.exitCode = await main(process.argv[2]);
+}
