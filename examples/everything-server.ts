@@ -1,8 +1,9 @@
-// You will learn: a server with every feature there is. The conformance suite of the protocol
-// calls it, so its names are those of the suite: everything-server.ts PORT
-import { blocks, changeSource, server, text, tool, toolError, type CallToolRequestParams,
-  type CreateMessageRequest, type PromptDefinition, type ResourceDefinition,
-  type TemplateDefinition, type ToolDefinition } from "../mcp-raw.ts";
+// You will learn: a server that does a bit of everything a server can do, feature by feature, for
+// clients of every revision. The conformance suite of the protocol calls it, so most names are the
+// suite's. everything-server.ts PORT serves http://127.0.0.1:PORT/mcp
+import { blocks, changeSource, server, structured, text, tool, toolError,
+  type CallToolRequestParams, type CreateMessageRequest, type PromptDefinition,
+  type ResourceDefinition, type TemplateDefinition, type ToolDefinition } from "../mcp-raw.ts";
 import { taskTools } from "./extensions/task-tools.ts";
 import { readSkills, skillResources, skills } from "./extensions/skills.ts";
 import { tasks } from "./extensions/tasks.ts";
@@ -13,6 +14,7 @@ const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwA
 const WAV = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAAAAA==";
 const picture = { type: "image", data: PNG, mimeType: "image/png" } as const;
 const sound = { type: "audio", data: WAV, mimeType: "audio/wav" } as const;
+/** What is at a URI, put into a result; a link (resource_link) would only name it. */
 const embedded = (uri: string) => ({ type: "resource",
   resource: { uri, mimeType: "text/plain", text: `What is at ${uri}` } }) as const;
 
@@ -30,6 +32,14 @@ const results: readonly ToolDefinition[] = [
     handler: () => blocks({ type: "text", text: "Several" }, picture, embedded("test://mixed")) }),
   tool({ name: "test_error_handling", description: "Fails, in a way that a model can read",
     handler: () => toolError("This tool always fails") }),
+  tool({ name: "divide", title: "Division", description: "Gives a value, for programs",
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    icons: [{ src: `data:image/png;base64,${PNG}`, mimeType: "image/png" }],
+    inputSchema: { type: "object", required: ["a", "b"], properties: {
+      a: { type: "integer" }, b: { type: "integer", minimum: 1 } } },
+    outputSchema: { type: "object", required: ["quotient", "rest"], properties: {
+      quotient: { type: "integer" }, rest: { type: "integer" } } },
+    handler: ({ a, b }) => structured({ quotient: Math.trunc(a / b), rest: a % b }) }),
 ];
 
 // ---- Tools: what happens meanwhile ------------------------------------------
@@ -65,8 +75,10 @@ const meanwhile: readonly ToolDefinition[] = [
 ];
 
 // ---- Tools: asking the client -----------------------------------------------
+// ask() asks once: when the answer is there, the handler runs again from the top and gets it.
 
-const form = <const P extends object>(message: string, properties: P, required = ["name"]) =>
+const form = <const P extends object>(message: string, properties: P,
+  required = Object.keys(properties)) =>
   ({ method: "elicitation/create", params: { message,
     requestedSchema: { type: "object", properties, required } } }) as const;
 const NAME = { name: { type: "string" } } as const;
@@ -115,7 +127,7 @@ const asking: readonly ToolDefinition[] = [
     } }),
   tool({ name: "test_missing_capability", description: "Works with a model or not at all",
     handler(_, { requires }) {
-      requires({ sampling: {} });
+      requires({ sampling: {} }); // throws, and the client is told what it lacks
       return text("The client has a model");
     } }),
   tool({ name: "test_streaming_elicitation", description: "Tells its progress, then asks",
@@ -124,13 +136,21 @@ const asking: readonly ToolDefinition[] = [
       const { action } = await ask("name", form("Who are you?", NAME));
       return text(action);
     } }),
+  tool({ name: "open_page", description: "Sends the user to a page, which no client opens unasked",
+    async handler(_, { ask, once }) {
+      const visit = await once("visit", () => crypto.randomUUID()); // the same in both rounds
+      const { action } = await ask("page", { method: "elicitation/create", params: { mode: "url",
+        message: "Please sign here", url: `https://example.com/sign?visit=${visit}` } });
+      return text(action);
+    } }),
 ];
 
 // ---- Tools: several rounds --------------------------------------------------
+// Answers of earlier rounds travel, sealed, with the client: between two rounds nothing is kept.
 
 const rounds: readonly ToolDefinition[] = [
-  // By hand, as it is on the wire: what is needed and what came. Unlike ask(), this believes an
-  // answer to a question that it has not asked.
+  // This one by hand, to show what ask() does: a result says what is needed, and the next call
+  // brings it. Unlike ask(), it believes an answer to a question that it has not asked.
   tool({ name: "test_input_required_result_elicitation", description: "Asks for a name",
     handler(_, { request }) {
       const { inputResponses } = request.params as Partial<CallToolRequestParams>;
@@ -150,7 +170,7 @@ const rounds: readonly ToolDefinition[] = [
   tool({ name: "test_input_required_result_request_state", description: "Asks, and keeps nothing",
     async handler(_, { ask }) {
       const { action } = await ask("confirm",
-        form("Is that right?", { ok: { type: "boolean" } }, ["ok"]));
+        form("Is that right?", { ok: { type: "boolean" } }));
       return text(`state-ok: ${action}`);
     } }),
   tool({ name: "test_input_required_result_multiple_inputs", description: "Asks all at once",
@@ -164,13 +184,13 @@ const rounds: readonly ToolDefinition[] = [
     async handler(_, { ask }) {
       const name = await ask("step1", form("What is your name?", NAME));
       const color = await ask("step2",
-        form("Which colour do you like?", { color: { type: "string" } }, ["color"]));
+        form("Which colour do you like?", { color: { type: "string" } }));
       return text(`${name.content?.name} likes ${color.content?.color}`);
     } }),
   tool({ name: "test_input_required_result_tampered_state", description: "Notices a broken seal",
     async handler(_, { ask }) {
       const { action } = await ask("confirm",
-        form("Go on?", { confirm: { type: "boolean" } }, ["confirm"]));
+        form("Go on?", { confirm: { type: "boolean" } }));
       return text(action);
     } }),
   tool({ name: "test_input_required_result_capabilities", description: "Asks what it may",
@@ -185,6 +205,7 @@ const rounds: readonly ToolDefinition[] = [
 
 const phone = { required: ["phone"] };
 const schemas: readonly ToolDefinition[] = [
+  // Not made with tool(): no type of TypeScript says what this schema says.
   { name: "json_schema_2020_12_tool", description: "Has a schema with a bit of everything",
     inputSchema: {
       $schema: "https://json-schema.org/draft/2020-12/schema", type: "object",
@@ -203,14 +224,22 @@ const schemas: readonly ToolDefinition[] = [
     handler: ({ region = "nowhere" }) => text(region) }),
 ];
 
-// ---- Changes ----------------------------------------------------------------
+// ---- Tools: what changes, for those who listen ------------------------------
 
+let watched = "Subscribe to hear when this changes";
 const changes = changeSource();
 const changing: readonly ToolDefinition[] = [
   tool({ name: "test_trigger_tool_change", description: "Says that the list of tools has changed",
     handler: () => (changes.tools(), text("Told")) }),
   tool({ name: "test_trigger_prompt_change", description: "Says so of the list of prompts",
     handler: () => (changes.prompts(), text("Told")) }),
+  tool({ name: "write_watched_resource", description: "Changes a resource, and gives a link to it",
+    inputSchema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+    handler(given) {
+      watched = given.text;
+      changes.updated("test://watched-resource");
+      return blocks({ type: "resource_link", uri: "test://watched-resource", name: "Watched" });
+    } }),
 ];
 
 // ---- Resources --------------------------------------------------------------
@@ -221,10 +250,10 @@ const resources: ResourceDefinition[] = [
   { uri: "test://static-binary", name: "Bytes", mimeType: "image/png",
     read: () => Uint8Array.from(atob(PNG), (char) => char.charCodeAt(0)) },
   { uri: "test://watched-resource", name: "Watched", mimeType: "text/plain",
-    read: () => "Subscribe to hear when it changes" },
+    read: () => watched },
 ];
 const templates: TemplateDefinition[] = [{ uriTemplate: "test://template/{id}/data",
-  name: "Template", mimeType: "application/json",
+  name: "Template", mimeType: "application/json", complete: { id: ["123", "124"] },
   read: ({ id }) => JSON.stringify({ id, data: `What belongs to ${id}` }) }];
 
 // ---- Prompts ----------------------------------------------------------------
@@ -243,19 +272,24 @@ const prompts: PromptDefinition[] = [
   { name: "test_input_required_result_prompt", description: "Asks before it speaks",
     async get(_, { ask }) {
       const { content } = await ask("user_context",
-        form("What is it about?", { context: { type: "string" } }, ["context"]));
+        form("What is it about?", { context: { type: "string" } }));
       return `Talk about ${content?.context ?? "anything"}`;
     } },
 ];
 
+// ---- All together, with two extensions --------------------------------------
+
 const guides = await readSkills(new URL("extensions/skills", import.meta.url));
 export const everything = server({ name: "everything-server", version: "1.0.0", changes,
-  resources: [...resources, ...skillResources(guides)], templates, prompts,
-  features: [tasks({ pollIntervalMs: 200 }), skills(guides, { pageSize: 1 })],
+  instructions: "To try a client on: each tool, resource and prompt says what it shows.",
   tools: () => [...results, ...meanwhile, ...asking, ...rounds, ...schemas, ...changing,
-    ...taskTools] });
+    ...taskTools],
+  resources: [...resources, ...skillResources(guides)], templates, prompts,
+  features: [tasks({ pollIntervalMs: 200 }), skills(guides, { pageSize: 1 })] });
 
 const [, script, port] = process.argv;
-if (port !== undefined && script?.endsWith("everything-server.ts")) {
-  console.log((await everything.listen(Number(port))).url);
+if (script?.endsWith("everything-server.ts")) {
+  console.log(port === undefined ? "everything-server.ts PORT"
+    : (await everything.listen(Number(port))).url);
+  // prints: everything-server.ts PORT
 }
