@@ -33,16 +33,18 @@ function sampleOf(schema: Record<string, unknown>): unknown {
       .filter(([name]) => required.includes(name)).map(([name, one]) => [name, sampleOf(one)])) };
   return preset ?? first ?? samples[type ?? ""]?.();
 }
-/** The calls to make: those that the scenario names, else one of each tool. */
-function callsOf(tools: readonly Tool[], { scenario, context }: Run) {
-  const named = context.toolCalls as { name: string; arguments?: object }[] | undefined;
-  if (named !== undefined) return named;
-  if (scenario === "json-schema-2020-12-preservation") { // a schema arrives as it was sent
+type Call = { name: string; arguments?: object };
+/** What a scenario wants to be called; what is not here calls each tool once. */
+const CALLS: Record<string, (tools: readonly Tool[], context: Run["context"]) => Call[]> = {
+  "http-custom-headers": (_, { toolCalls }) => toolCalls as Call[],
+  "json-schema-2020-12-preservation"(tools) { // a schema arrives as it was sent
     const schema = tools.find(({ name }) => name === "json_schema_2020_12_tool")?.inputSchema;
     return [{ name: "json_schema_echo", arguments: { schema } }];
-  }
-  return tools.map(({ name, inputSchema }) => ({ name, arguments: sampleOf(inputSchema) }));
-}
+  },
+  "json-schema-ref-no-deref": () => [], // to list a tool is not to fetch what its schema names
+};
+const callEach = (tools: readonly Tool[]): Call[] => tools.map(({ name, inputSchema }) =>
+  ({ name, arguments: Object(sampleOf(inputSchema)) }));
 /** Opens each skill and then its other files; where it is only to be listed, none. */
 async function useSkills(client: Client, { scenario }: Run): Promise<void> {
   const skills = await listSkills(client);
@@ -57,7 +59,8 @@ async function useAll(client: Client, run: Run): Promise<void> {
   const { call, list } = client;
   const { capabilities } = await call("server/discover", {});
   if (capabilities.extensions?.[SKILLS] !== undefined) return useSkills(client, run);
-  for (const one of callsOf(await list("tools/list", "tools"), run)) {
+  const tools = await list("tools/list", "tools");
+  for (const one of (CALLS[run.scenario] ?? callEach)(tools, run.context)) {
     await call("tools/call", one as Parameters<typeof call<"tools/call">>[1]);
   }
   if (capabilities.resources !== undefined) {
@@ -86,15 +89,16 @@ function grantOf({ scenario, context }: Run): Grant {
   const { client_id = "", client_secret = "", private_key_pem = "", signing_algorithm = "",
     valid_jwt = "", idp_client_id = "", idp_id_token = "", idp_token_endpoint = "" } =
     context as Record<string, string>;
-  const grants: Record<string, Grant> = {
-    "auth/client-credentials-basic": clientSecret({ client_id, client_secret }),
-    "auth/client-credentials-jwt": clientKey(client_id, private_key_pem, signing_algorithm),
-    "auth/wif-jwt-bearer": workloadIdentity(client_id, () => valid_jwt),
-    "auth/enterprise-managed-authorization": enterpriseManaged({
-      client: { client_id, client_secret }, idpClientId: idp_client_id,
+  const grants: Record<string, () => Grant> = {
+    "auth/client-credentials-basic": () => clientSecret({ client_id, client_secret }),
+    "auth/client-credentials-jwt": () => clientKey({ client_id, pem: private_key_pem,
+      alg: signing_algorithm }),
+    "auth/wif-jwt-bearer": () => workloadIdentity(client_id, () => valid_jwt),
+    "auth/enterprise-managed-authorization": () => enterpriseManaged({
+      client: { client_id, client_secret }, idpClient: { client_id: idp_client_id },
       idToken: () => idp_id_token, tokenEndpoint: idp_token_endpoint }),
   };
-  return grants[scenario] ?? loginWith(obliging);
+  return grants[scenario]?.() ?? loginWith(obliging);
 }
 function authorizeOf(run: Run): Omit<AuthorizeOptions, "url"> {
   const { client_id, client_secret, issuer } = run.context as Record<string, string | undefined>;
@@ -119,9 +123,16 @@ export async function everything(url: string, run: Run): Promise<void> {
   }
 }
 
+/** What the suite says in the environment. */
+export const runOf = (env: Record<string, string | undefined>): Run => ({
+  scenario: env.MCP_CONFORMANCE_SCENARIO ?? "",
+  revision: env.MCP_CONFORMANCE_PROTOCOL_VERSION ?? "2026-07-28",
+  context: JSON.parse(env.MCP_CONFORMANCE_CONTEXT ?? "{}") });
+
 const [, script, url] = process.argv;
 if (url !== undefined && script?.endsWith("everything-client.ts")) {
-  const { MCP_CONFORMANCE_SCENARIO: scenario = "", MCP_CONFORMANCE_CONTEXT = "{}",
-    MCP_CONFORMANCE_PROTOCOL_VERSION: revision = "2026-07-28" } = process.env;
-  await everything(url, { scenario, revision, context: JSON.parse(MCP_CONFORMANCE_CONTEXT) });
+  await everything(url, runOf(process.env)).catch((error: unknown) => {
+    console.error(String(error)); // one sentence, with the kind of the error before it
+    process.exitCode = 1;
+  });
 }

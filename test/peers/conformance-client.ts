@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { everything } from "../../examples/everything-client.ts";
+import { everything, runOf } from "../../examples/everything-client.ts";
 
 const SLOTS = 3;
 const folder = process.env.MCP_RAW_SLOTS ?? join(tmpdir(), `mcp-raw-slots-${process.ppid}`);
@@ -37,11 +37,8 @@ function takeSlot(): string | undefined {
 mkdirSync(folder, { recursive: true });
 let slot = takeSlot();
 for (; slot === undefined; slot = takeSlot()) await pause(50 + Math.random() * 100);
-const { MCP_CONFORMANCE_SCENARIO: scenario = "", MCP_CONFORMANCE_CONTEXT = "{}",
-  MCP_CONFORMANCE_PROTOCOL_VERSION: revision = "2026-07-28" } = process.env;
 try {
-  const context = JSON.parse(MCP_CONFORMANCE_CONTEXT) as Record<string, unknown>;
-  await everything(process.argv[2] ?? "", { scenario, revision, context });
+  await everything(process.argv[2] ?? "", runOf(process.env));
 } catch (error) {
   console.error(String(error));
   process.exitCode = 1;
