@@ -138,16 +138,17 @@ const portless = (uri: string) => uri.replace(HERE, "$1");
 /** What a program may say of itself; the rest is left out (RFC 7591 §2). */
 function readMetadata(told: Params, usual = METHODS[1]): Omit<Client, "client_id"> {
   const { redirect_uris: uris = [], grant_types: grants = ["authorization_code"], jwks,
-    token_endpoint_auth_method: method = usual, client_name: name } = told;
+    token_endpoint_auth_method: wanted = usual, client_name: name } = told;
+  const method = METHODS.find((one) => one === wanted);
   must(isTexts(uris) && uris.every(isSafe), "invalid_redirect_uri",
     "it has to be https, or http on this machine");
   const keys = isObject(jwks) && Array.isArray(jwks.keys) && jwks.keys.every(isObject)
     ? jwks.keys as KeyedJwk[] : undefined; // using one will show whether it is one
   must(isTexts(grants) && grants.every((grant) => GRANTS.has(grant)) &&
-    (uris.length > 0 || !grants.includes("authorization_code")) && METHODS.includes(`${method}`) &&
+    (uris.length > 0 || !grants.includes("authorization_code")) && method !== undefined &&
     (method !== "private_key_jwt" || keys !== undefined), "invalid_client_metadata",
   "no such grant_types or method, or no redirect_uris or jwks for it");
-  return { redirect_uris: uris, grant_types: grants, token_endpoint_auth_method: `${method}`,
+  return { redirect_uris: uris, grant_types: grants, token_endpoint_auth_method: method,
     ...(keys && { jwks: { keys } }), ...(typeof name === "string" && { client_name: name }) };
 }
 
@@ -234,8 +235,7 @@ function ask({ base, tickets }: State, client: Client, asked: Asked): Response {
 <button name="answer" value="allow">Yes</button> <button name="answer" value="no">No</button>`);
 }
 //   browser → POST /consent, ticket=2Yot..&answer=allow
-//   browser ← HTTP/1.1 303 See Other
-//             Location: http://127.0.0.1:4711/cb?code=Splx..&state=af0i&iss=https://auth..
+//   browser ← HTTP/1.1 303 See Other, Location: http://127.0.0.1:4711/cb?code=Splx..&iss=..
 const consent: Answer = async (state, request) => {
   const form = await formOf(request);
   const asked = state.tickets.get(needed(form, "ticket"));
@@ -336,8 +336,7 @@ async function isSigned({ issuer, now, assertions }: State, { client_id, jwks }:
 }
 
 // ---- No longer --------------------------------------------------------------
-//   → POST /revoke, token=tGzv..&client_id=s6Bh..
-//   ← HTTP/1.1 200 OK
+//   → POST /revoke, token=tGzv..&client_id=s6Bh..   ← HTTP/1.1 200 OK
 const revoke: Answer = async (state, request) => {
   const form = await formOf(request);
   const { client_id } = await authenticate(state, request, form);
