@@ -4,9 +4,10 @@
 //
 //   → skills/list   ← {"skills":[{"uri":"skill://git-workflow/SKILL.md","frontmatter":{"name":..},
 //                      "resources":[{"uri":"skill://..","digest":"sha256:9f86..","size":154}]}]}
-import { INVALID_PARAMS, isObject, pagesOf, ProtocolError, type CacheableResult,
+import { canonicalJSON, INVALID_PARAMS, isObject, pagesOf, ProtocolError, type CacheableResult,
   type Client, type Feature, type ListOptions, type PaginatedResult, type RequestParams,
-  type Resource, type ResourceDefinition, type ReadResourceResult } from "../../mcp-raw.ts";
+  type Resource, type ResourceDefinition } from "../../mcp-raw.ts";
+import { readFrontmatter } from "./frontmatter.ts";
 
 export const SKILLS = "io.modelcontextprotocol/skills";
 export interface SkillFile { uri: string; digest: string; size: number }
@@ -14,7 +15,7 @@ export interface SkillFile { uri: string; digest: string; size: number }
 export interface Skill {
   uri: string; // of its SKILL.md
   frontmatter: Record<string, unknown>;
-  resources: SkillFile[] | "dynamic";
+  resources: SkillFile[] | "dynamic"; // dynamic: made when read, so nothing is promised
 }
 declare module "../../mcp-raw.ts" {
   interface Methods {
@@ -27,203 +28,191 @@ declare module "../../mcp-raw.ts" {
   }
 }
 
-// ---- Frontmatter: the YAML that skills need ---------------------------------
-
-/** A plain value, as YAML reads it: true, 12, ~, "a: b", 'it''s'. */
-function scalarOf(text: string): unknown {
-  if (text.startsWith('"')) return JSON.parse(text);
-  if (text.startsWith("'")) return text.slice(1, -1).replaceAll("''", "'");
-  if (/^[[{&*!|>%@`]/.test(text)) throw new Error(`this YAML is beyond us: ${text}`);
-  if (/^(?:~|null)?$/i.test(text)) return null;
-  if (/^(?:true|false)$/i.test(text)) return text.toLowerCase() === "true";
-  return /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?$/i.test(text) ? Number(text) : text;
-}
-const withoutComment = (text: string) => /^["']/.test(text)
-  ? text.replace(/^("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')\s*(?:#.*)?$/, "$1")
-  : text.replace(/(?:^|\s)#.*$/, "").trim();
-/** The block at the head of a SKILL.md. Throws an Error for YAML that it does not know. */
-export function readFrontmatter(source: string): Record<string, unknown> {
-  const [, block] = /^\ufeff?---\r?\n([^]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(source) ?? [];
-  if (block === undefined) throw new Error("SKILL.md must begin with a block between --- lines");
-  const lines = block.split(/\r?\n/);
-  const indentOf = (line: string) => line.length - line.trimStart().length;
-  const isEmpty = (line = "") => /^\s*(?:#|$)/.test(line);
-  let at = 0;
-  /** Lines that are further in than their key. */
-  const inner = (indent: number): string[] => {
-    const from = at;
-    while (at < lines.length && (lines[at]?.trim() === "" || indentOf(lines[at] ?? "") > indent)) {
-      at++;
-    }
-    return lines.slice(from, at);
-  };
-  const blockText = (mark: string, indent: number): string => {
-    const taken = inner(indent);
-    const margin = Math.min(...taken.filter((line) => line.trim() !== "").map(indentOf));
-    const text = taken.map((line) => line.slice(margin)).join("\n").replace(/\n+$/, "");
-    const folded = mark[0] === ">" ? text.replace(/([^\n])\n(?!\n)/g, "$1 ") : text;
-    return mark.endsWith("-") ? folded : `${folded}\n`;
-  };
-  const listOf = (indent: number): unknown[] => {
-    const items: unknown[] = [];
-    for (; at < lines.length; at++) {
-      const [, depth = "", item] = /^(\s*)-\s+(.+)$/.exec(lines[at] ?? "") ?? [];
-      if (item === undefined || depth.length < indent) break;
-      items.push(scalarOf(withoutComment(item)));
-    }
-    return items;
-  };
-  const mapOf = (indent: number): Record<string, unknown> => {
-    const map: Record<string, unknown> = Object.create(null);
-    for (; at < lines.length; ) {
-      const line = lines[at] ?? "";
-      if (isEmpty(line)) {
-        at++;
-        continue;
-      }
-      if (indentOf(line) < indent) break;
-      const [, key = "", rest = ""] = /^\s*([^\s:#"'][^:]*|"[^"]*"|'[^']*'):(?:\s+(.*))?$/
-        .exec(line) ?? [];
-      if (key === "" || indentOf(line) > indent) throw new Error(`this YAML is beyond us: ${line}`);
-      const value = withoutComment(rest.trim());
-      const name = String(scalarOf(key.trim()));
-      if (Object.hasOwn(map, name)) throw new Error(`${name} is there twice`);
-      at++;
-      if (/^[|>][-+]?$/.test(value)) map[name] = blockText(value, indent);
-      else if (value !== "") {
-        map[name] = /^\[.*\]$/.test(value) ? value.slice(1, -1).split(",").map((one) =>
-          scalarOf(one.trim())).filter((one) => one !== null) : scalarOf(value);
-      } else {
-        while (at < lines.length && isEmpty(lines[at])) at++;
-        const next = lines[at] ?? "";
-        map[name] = /^\s*-\s/.test(next) && indentOf(next) >= indent ? listOf(indentOf(next))
-          : indentOf(next) > indent ? mapOf(indentOf(next)) : null;
-      }
-    }
-    return { ...map };
-  };
-  const found = mapOf(0);
-  if (at < lines.length) throw new Error(`this YAML is beyond us: ${lines[at]}`);
-  return found;
-}
-
-// ---- The server's end -------------------------------------------------------
-
-/** A path below the skill's folder -> what is there. */
-export type SkillFiles = Record<string, string | Uint8Array>;
+/** What every client takes; more is for nobody to rely on. */
+const [MAX_FILES, MAX_BYTES] = [512, 16 * 1024 * 1024];
 const bytesOf = (body: string | Uint8Array) =>
   typeof body === "string" ? new TextEncoder().encode(body) : body;
+/** The text of bytes that are UTF-8; a mark at its head is part of it. */
+function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
 async function digestOf(bytes: Uint8Array): Promise<string> {
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", new Uint8Array(bytes)));
   return `sha256:${Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
-const TYPES: Readonly<Record<string, string>> = { md: "text/markdown", txt: "text/plain",
-  py: "text/x-python", sh: "application/x-sh", js: "text/javascript", ts: "text/x-typescript",
-  json: "application/json", yaml: "application/yaml", csv: "text/csv", html: "text/html",
-  png: "image/png", svg: "image/svg+xml", pdf: "application/pdf" };
-const typeOf = (path: string) => TYPES[path.split(".").at(-1) ?? ""] ?? "application/octet-stream";
-const NAME = /^(?!.*--)[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/;
-
-interface Served { skill: Skill; resources: ResourceDefinition[] }
-/** Makes a skill of its files. Throws an Error that says what has to be mended. */
-export async function skillOf(path: string, files: SkillFiles): Promise<Served> {
-  const root = `skill://${path}`;
-  const fail = (why: string) => new Error(`${root}: ${why}`);
-  const main = files["SKILL.md"];
-  if (main === undefined) throw fail("there is no SKILL.md");
-  const frontmatter = readFrontmatter(new TextDecoder().decode(bytesOf(main)));
-  const { name, description } = frontmatter;
-  if (typeof name !== "string" || !NAME.test(name)) {
-    throw fail("name must be 1 to 64 of a-z, 0-9 and single hyphens between them");
-  }
-  if (name !== path.split("/").at(-1)) throw fail(`its folder must be called ${name}`);
-  if (typeof description !== "string" || description.trim() === "") {
-    throw fail("description must say what it is for");
-  }
-  const entries = Object.entries(files).sort(([a], [b]) => a < b ? -1 : 1);
-  const resources = await Promise.all(entries.map(async ([file, body]): Promise<SkillFile> => {
-    const bytes = bytesOf(body);
-    return { uri: `${root}/${encodeURI(file)}`, digest: await digestOf(bytes), size: bytes.length };
-  }));
-  const total = resources.reduce((sum, { size }) => sum + size, 0);
-  if (resources.length > 512 || total > 16 * 1024 * 1024) {
-    throw fail(`${resources.length} files of ${total} bytes: at most 512 of 16 MiB together`);
-  }
-  const skill: Skill = { uri: `${root}/SKILL.md`, frontmatter, resources };
-  return { skill, resources: entries.map(([file, body]): ResourceDefinition => {
-    const about = file === "SKILL.md" ? { name, description } : { name: file };
-    return { uri: `${root}/${encodeURI(file)}`, ...about, mimeType: typeOf(file),
-      read: () => body };
-  }) };
+const folderOf = (uri: string) => uri.slice(0, uri.lastIndexOf("/"));
+const lastOf = (path: string) => path.slice(path.lastIndexOf("/") + 1);
+function excessOf(sizes: readonly number[]): string | undefined {
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  return sizes.length <= MAX_FILES && total <= MAX_BYTES ? undefined
+    : `it has ${sizes.length} files of ${total} bytes: ${MAX_FILES} of ${MAX_BYTES} are the most`;
 }
-/** Reads all skills in a folder: each folder in it that has a SKILL.md; links are not followed. */
-export async function readSkills(folder: string | URL): Promise<Served[]> {
-  const { readdir, readFile } = await import("node:fs/promises");
-  const { relative, sep } = await import("node:path");
+
+// ---- The server's end -------------------------------------------------------
+
+/** Paths -> contents, as in { "git-workflow/SKILL.md": "---\nname: git-workflow\n.." }. */
+export type SkillFiles = Readonly<Record<string, string | Uint8Array>>;
+/** Skills as they were when they were read: what is listed and what is served cannot differ. */
+export interface SkillSet { skills: Skill[]; bodies: Map<string, string | Uint8Array> }
+
+/** What breaks the rules of agentskills.io; fields that those do not know may be anything. */
+function faultOf({ name, description, license = "", compatibility = "-", metadata = {},
+  "allowed-tools": tools = "" }: Record<string, unknown>, folder: string): string | undefined {
+  const isText = (value: unknown, most: number) => typeof value === "string" &&
+    value.trim() !== "" && [...value].length <= most;
+  if (typeof name !== "string" || !/^(?!.*--)(?!-)[a-z0-9-]{1,64}(?<!-)$/.test(name)) {
+    return "name must be 1 to 64 of a-z, 0-9 and single hyphens between them";
+  }
+  if (name !== folder) return `its folder must be called ${name}, as it says in SKILL.md`;
+  if (!isText(description, 1024)) return "description must be a text of 1 to 1,024 characters";
+  if (!isText(compatibility, 500)) return "compatibility must be a text of 1 to 500 characters";
+  if (typeof license !== "string") return "license must be a text";
+  if (typeof tools !== "string") return "allowed-tools must be one text, with spaces between tools";
+  if (!isObject(metadata)) return "metadata must be keys with texts";
+  const [key] = Object.entries(metadata).find(([, value]) => typeof value !== "string") ?? [];
+  if (key !== undefined) return `metadata.${key} must be a text: put it in quotes`;
+  const taken = Object.keys(metadata).find((one) => one.startsWith("io.modelcontextprotocol/"));
+  return taken && `metadata.${taken}: names under io.modelcontextprotocol/ are reserved`;
+}
+/** The first segment stands where a URI has its host, so less may be in it. */
+const uriOf = (path: string) => `skill://${path.split("/").map((segment, at) => at === 0
+  ? encodeURIComponent(segment) : encodeURI(segment).replace(/[?#]/g, encodeURIComponent))
+  .join("/")}`;
+const isPath = (path: string) => path.split("/").every((segment) =>
+  /^(?!\.\.?$)[^\\\0-\x1f\x7f]+$/.test(segment));
+/** Folders with a SKILL.md. One may lie in another, and its files belong to both. */
+function rootsOf(paths: readonly string[]): string[] {
+  if (paths.includes("SKILL.md")) throw new Error("SKILL.md must be in a folder of its own");
+  const roots = paths.filter((path) => path.endsWith("/SKILL.md")).map(folderOf).sort();
+  if (roots.length === 0) throw new Error("no skill is here: none of the folders has a SKILL.md");
+  return roots;
+}
+
+/** Makes skills of files. Throws an Error that says what has to be mended. */
+export async function skillsOf(files: SkillFiles): Promise<SkillSet> {
+  const paths = Object.keys(files).sort();
+  const folders = new Set(paths.flatMap((path) =>
+    [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index))));
+  const wrong = paths.find((path) => !isPath(path) || folders.has(path));
+  if (wrong !== undefined) {
+    throw new Error(`${JSON.stringify(wrong)} is no path of a file: write name/SKILL.md`);
+  }
+  const all = new Map(await Promise.all(Object.entries(files).map(async ([path, body]) => {
+    const bytes = bytesOf(body);
+    const file = { uri: uriOf(path), digest: await digestOf(bytes), size: bytes.length };
+    return [path, file] as const;
+  })));
+  const set: SkillSet = { skills: [], bodies: new Map() };
+  for (const root of rootsOf(paths)) {
+    const fail = (why: unknown) => new Error(`${uriOf(root)}: ${why}`);
+    const own = paths.filter((path) => path.startsWith(`${root}/`));
+    const resources = own.flatMap((path) => all.get(path) ?? []);
+    const source = textOf(bytesOf(files[`${root}/SKILL.md`] ?? ""));
+    if (source === undefined) throw fail("SKILL.md must be UTF-8");
+    let frontmatter: Skill["frontmatter"];
+    try {
+      frontmatter = readFrontmatter(source);
+    } catch (error) {
+      throw fail((error as Error).message);
+    }
+    const fault = faultOf(frontmatter, lastOf(root)) ?? excessOf(resources.map(({ size }) => size));
+    if (fault !== undefined) throw fail(fault);
+    set.skills.push({ uri: uriOf(`${root}/SKILL.md`), frontmatter, resources });
+    for (const path of own) set.bodies.set(uriOf(path), files[path] ?? "");
+  }
+  return set;
+}
+
+/**
+ * Reads the skills in a folder, each a folder with a SKILL.md. What is hidden (.git, .env) is no
+ * part of them, and a link is refused: it may lead to what nobody meant to serve.
+ */
+export async function readSkills(folder: string | URL): Promise<SkillSet> {
+  const { readdir, readFile, stat } = await import("node:fs/promises");
   const { fileURLToPath } = await import("node:url");
   const top = folder instanceof URL ? fileURLToPath(folder) : folder;
-  const all = (await readdir(top, { recursive: true, withFileTypes: true }))
-    .filter((entry) => entry.isFile()).map(({ parentPath, name }) =>
-      relative(top, `${parentPath}${sep}${name}`).split(sep).join("/"));
-  const roots = all.filter((path) => path.endsWith("/SKILL.md")).sort()
-    .map((path) => path.slice(0, -"/SKILL.md".length));
-  return Promise.all(roots.map(async (root) => {
-    const files: SkillFiles = {};
-    for (const path of all.filter((one) => one.startsWith(`${root}/`))) {
-      const bytes = await readFile(`${top}/${path}`);
-      const text = new TextDecoder().decode(bytes); // what is no text stays bytes
-      files[path.slice(root.length + 1)] = bytes.equals(new TextEncoder().encode(text)) ? text
-        : new Uint8Array(bytes);
+  const paths: string[] = [];
+  const walk = async (below: string): Promise<void> => {
+    for (const entry of await readdir(`${top}/${below}`, { withFileTypes: true })) {
+      const path = below + entry.name;
+      if (entry.name.startsWith(".")) continue;
+      if (entry.isDirectory()) await walk(`${path}/`);
+      else if (entry.isFile()) paths.push(path);
+      else throw new Error(`${path} is a link, or no file at all: put a copy there instead`);
     }
-    return skillOf(root, files);
-  }));
+  };
+  await walk("");
+  const found = new Map<string, string | Uint8Array>();
+  for (const root of rootsOf(paths)) {
+    const own = paths.filter((path) => path.startsWith(`${root}/`));
+    const sizes = await Promise.all(own.map(async (path) => (await stat(`${top}/${path}`)).size));
+    const excess = excessOf(sizes); // before it is all in memory
+    if (excess !== undefined) throw new Error(`${root}: ${excess}`);
+    for (const path of own.filter((one) => !found.has(one))) {
+      const bytes = new Uint8Array(await readFile(`${top}/${path}`));
+      found.set(path, textOf(bytes) ?? bytes);
+    }
+  }
+  return skillsOf(Object.fromEntries(found));
 }
 
-/** Each file once, though a skill within a skill has it too. */
-export function skillResources(served: readonly Served[]): ResourceDefinition[] {
-  const byUri = new Map(served.flatMap(({ resources }) => resources)
-    .map((resource) => [resource.uri, resource]));
-  for (const { skill: { uri }, resources } of served) { // a SKILL.md as its own skill has it
-    const own = resources.find((one) => one.uri === uri);
-    if (own !== undefined) byUri.set(uri, own);
-  }
-  return [...byUri.values()];
+const TYPES = new Map(Object.entries({ md: "text/markdown", txt: "text/plain", csv: "text/csv",
+  html: "text/html", py: "text/x-python", sh: "application/x-sh", js: "text/javascript",
+  ts: "text/x-typescript", json: "application/json", yaml: "application/yaml",
+  png: "image/png", jpg: "image/jpeg", svg: "image/svg+xml", pdf: "application/pdf" }));
+/** The files, for server({ resources: [..skillResources(set)], features: [skills(set)] }). */
+export function skillResources({ skills, bodies }: SkillSet): ResourceDefinition[] {
+  const byUri = new Map(skills.map((skill) => [skill.uri, skill.frontmatter]));
+  return [...bodies].map(([uri, body]) => {
+    const { name = decodeURIComponent(lastOf(uri)), description } = byUri.get(uri) ?? {};
+    const kind = typeof body === "string" ? "text/plain" : "application/octet-stream";
+    return { uri, name: String(name), ...(typeof description === "string" && { description }),
+      mimeType: TYPES.get(uri.slice(uri.lastIndexOf(".") + 1).toLowerCase()) ?? kind,
+      size: bytesOf(body).length, read: () => body };
+  });
 }
-/** Serves skills; their files are resources: server({ resources: skillResources(..), .. }). */
-export function skills(served: readonly Served[], options: ListOptions = {}): Feature {
-  const { ttlMs = 300_000, cacheScope = "public" } = options;
-  const entries = served.map(({ skill }) => ({ ...skill, name: skill.uri }));
-  const pages = pagesOf("skills", options);
-  const children = pagesOf("resources", options);
-  const files = skillResources(served);
-  const refuse = (why: string, uri: unknown) => new ProtocolError(INVALID_PARAMS, why, { uri });
-  /** The direct children of a folder. */
-  const folder = (uri: string): Resource[] => {
-    const below = files.filter((file) => file.uri.startsWith(`${uri}/`));
-    const names = new Set(below.map((file) => file.uri.slice(uri.length + 1).split("/")[0]));
-    return [...names].map((name): Resource => {
-      const file = below.find((one) => one.uri === `${uri}/${name}`);
-      if (file === undefined) return { uri: `${uri}/${name}`, name: decodeURI(`${name}`),
-        mimeType: "inode/directory" };
-      const { read, ...wire } = file;
-      return wire;
-    });
+/** Folders -> what lies in them, other folders among it. */
+function foldersOf(files: readonly Resource[]): Map<string, Resource[]> {
+  const folders = new Map<string, Resource[]>();
+  const add = (child: Resource): void => {
+    const uri = folderOf(child.uri);
+    if (uri === "skill:/") return; // above the first segment is nothing
+    const children = folders.get(uri);
+    if (children !== undefined) return void children.push(child);
+    folders.set(uri, [child]);
+    add({ uri, name: decodeURIComponent(lastOf(uri)), mimeType: "inode/directory" });
   };
+  for (const file of files) add(file);
+  return folders;
+}
+
+/** Answers what the extension adds; the files themselves are skillResources(). */
+export function skills(set: SkillSet, options: ListOptions = {}): Feature {
+  const { ttlMs = 300_000, cacheScope = "public" } = options;
+  const entries = set.skills.map((skill) => ({ name: skill.uri, skill })); // lists go by name
+  const folders = foldersOf(skillResources(set).map(({ read, ...wire }) => wire));
+  const [pages, children] = [pagesOf("skills", options), pagesOf("resources", options)];
   return {
     capabilities: { resources: {}, extensions: { [SKILLS]: { directoryRead: true } } },
     methods: {
-      "skills/list": (params) => {
-        const { skills: page, ...rest } = pages(entries, params);
-        return { ...rest, skills: (page as typeof entries).map(({ name, ...skill }) => skill) };
+      "skills/list"(params) {
+        const page = pages(entries, params);
+        return { ...page, skills: (page.skills as typeof entries).map(({ skill }) => skill) };
       },
       "skills/get"({ uri }) {
-        const found = served.find(({ skill }) => skill.uri === uri);
-        if (found === undefined) throw refuse("There is no such skill", uri);
-        return { skill: found.skill, ttlMs, cacheScope };
+        const skill = set.skills.find((one) => one.uri === uri);
+        if (skill !== undefined) return { skill, ttlMs, cacheScope };
+        throw new ProtocolError(INVALID_PARAMS, "There is no skill at this URI", { uri });
       },
       "resources/directory/read"({ uri, cursor }) {
-        const found = typeof uri === "string" && uri !== "skill:/" ? folder(uri) : [];
-        if (found.length === 0) throw refuse("There is no such directory", uri);
+        const found = typeof uri === "string" ? folders.get(uri) : undefined;
+        if (found === undefined) {
+          throw new ProtocolError(INVALID_PARAMS, "There is no directory at this URI", { uri });
+        }
         const { ttlMs: _, cacheScope: __, ...page } = children(found, { cursor });
         return page;
       },
@@ -232,43 +221,103 @@ export function skills(served: readonly Served[], options: ListOptions = {}): Fe
 }
 
 // ---- The client's end -------------------------------------------------------
+//
+// What is left to the host: to show and to tell the model which server a skill
+// is from, to ask the user before it is used, and to heed no allowed-tools of it.
 
-/** All that a server lists. Nothing is read yet. */
-export async function listSkills({ call }: Client): Promise<Skill[]> {
+/** Whether a file lies in a skill's folder, also for those who take .. for a way out. */
+const isBelow = (skill: string, uri: unknown) => typeof uri === "string" &&
+  uri.startsWith(`${folderOf(skill)}/`) && !/\\|(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i.test(uri);
+/** What makes an entry useless, whoever wrote it. */
+function entryFault(entry: unknown): string | undefined {
+  const { uri, frontmatter, resources } = isObject(entry) ? entry : {};
+  if (typeof uri !== "string" || !uri.endsWith("/SKILL.md")) return "it names no SKILL.md";
+  if (!isObject(frontmatter) || typeof frontmatter.description !== "string") {
+    return "it has no description";
+  }
+  if (frontmatter.name !== lastOf(folderOf(uri))) return "its name is not that of its folder";
+  if (resources === "dynamic") return undefined;
+  if (!Array.isArray(resources)) return "it does not list its files";
+  const uris = new Set(resources.map((file) => isObject(file) ? file.uri : undefined));
+  const isWhole = uris.has(uri) && uris.size === resources.length;
+  if (!isWhole) return "SKILL.md is not among its files, or one is there twice";
+  const isFile = (file: unknown) => isObject(file) && isBelow(uri, file.uri) &&
+    /^sha256:[0-9a-f]{64}$/.test(String(file.digest)) && Number.isSafeInteger(file.size) &&
+    Number(file.size) >= 0;
+  const bad = resources.find((file) => !isFile(file));
+  if (bad !== undefined) return `this is no file of it: ${JSON.stringify(bad)}`;
+  return excessOf(resources.map(({ size }) => size));
+}
+const refusal = (uri: unknown, why: string) => new Error(`${uri} is not used: ${why}`);
+
+/** All that a server lists; what is malformed is left out. No file is read yet. */
+export async function listSkills({ call }: Client, warn: (text: string) => void = () => {}):
+  Promise<Skill[]> {
   const found: Skill[] = [];
+  const seen = new Set<string | undefined>();
   let cursor: string | undefined;
-  for (let page = 0; page < 1_000; page++) {
+  do {
+    if (seen.has(cursor) || seen.size === 1_000) throw new Error("skills/list does not end");
+    seen.add(cursor);
     const result: { skills: Skill[]; nextCursor?: string } =
       await call("skills/list", cursor === undefined ? {} : { cursor });
-    found.push(...result.skills);
-    ({ nextCursor: cursor } = result);
-    if (cursor === undefined) return found;
-  }
-  throw new Error("skills/list does not end");
+    if (!Array.isArray(result.skills)) throw new Error("skills/list gave no skills");
+    for (const entry of result.skills) {
+      const fault = entryFault(entry);
+      if (fault === undefined) found.push(entry);
+      else warn(refusal(isObject(entry) ? entry.uri : entry, fault).message);
+    }
+    cursor = result.nextCursor;
+  } while (typeof cursor === "string");
+  return found;
 }
-const sorted = (value: unknown): unknown => Array.isArray(value) ? value.map(sorted)
-  : !isObject(value) ? value : Object.fromEntries(Object.entries(value)
-    .sort(([a], [b]) => a < b ? -1 : 1).map(([key, one]) => [key, sorted(one)]));
+/** The entry of one skill, listed or not; also how an entry is made fresh. */
+export async function getSkill({ call }: Client, uri: string): Promise<Skill> {
+  const { skill } = await call("skills/get", { uri });
+  const fault = entryFault(skill) ?? (skill.uri === uri ? undefined : "another one came");
+  if (fault !== undefined) throw refusal(uri, fault);
+  return skill;
+}
+/** What a user's consent is for: it ends when this changes. A dynamic skill has none. */
+export const approvalOf = async ({ resources }: Skill): Promise<string | undefined> =>
+  resources === "dynamic" ? undefined : digestOf(bytesOf(canonicalJSON(
+    Object.fromEntries(resources.map(({ uri, digest }) => [uri, digest])))));
+
+function receivedOf(contents: unknown): Uint8Array | undefined {
+  const [content] = Array.isArray(contents) && contents.length === 1 ? contents : [];
+  const { text, blob } = isObject(content) ? content : {};
+  if (typeof text === "string") return bytesOf(text);
+  try {
+    return typeof blob !== "string" ? undefined
+      : Uint8Array.from(atob(blob), (char) => char.charCodeAt(0));
+  } catch {
+    return undefined; // no Base64
+  }
+}
 /** One file, held against what the entry promised. Throws an Error when it is something else. */
-export async function readSkillFile({ call }: Client, { resources }: Skill, uri: string):
+export async function readSkillFile({ call }: Client, skill: Skill, uri: string):
   Promise<Uint8Array> {
-  const { contents: [content] }: ReadResourceResult = await call("resources/read", { uri });
-  const bytes = content === undefined ? new Uint8Array() : "text" in content
-    ? bytesOf(content.text) : Uint8Array.from(atob(content.blob), (char) => char.charCodeAt(0));
-  if (resources === "dynamic") return bytes; // nothing was promised: ask the user
-  const promised = resources.find((one) => one.uri === uri);
-  const fault = promised === undefined ? "it is not in the list of the skill's files"
-    : promised.size !== bytes.length ? `it has ${bytes.length} bytes and not ${promised.size}`
+  const { resources } = skill;
+  const promised = resources === "dynamic" ? undefined : resources.find((one) => one.uri === uri);
+  if (!isBelow(skill.uri, uri) || resources !== "dynamic" && promised === undefined) {
+    throw refusal(uri, `it is not a file of ${skill.uri}`); // nor is it read
+  }
+  const bytes = receivedOf((await call("resources/read", { uri })).contents);
+  if (bytes === undefined) throw refusal(uri, "what came is not one text or one Base64");
+  if (promised === undefined) return bytes;
+  const fault = promised.size !== bytes.length
+    ? `${promised.size} bytes were listed and ${bytes.length} came`
     : promised.digest !== await digestOf(bytes) ? "its digest is not the one that was listed"
     : undefined;
   if (fault === undefined) return bytes;
-  throw new Error(`${uri} is not used: ${fault}. List the skills anew; if it stays, distrust it`);
+  throw refusal(uri, `${fault}. If the skill has changed, getSkill() gives its new entry, and ` +
+    "the user has to approve it anew");
 }
 /** The instructions of a skill. Throws an Error when they are not what was listed. */
-export async function openSkill(client: Client, skill: Skill): Promise<string> {
-  const text = new TextDecoder().decode(await readSkillFile(client, skill, skill.uri));
-  const [listed, own] = [skill.frontmatter, readFrontmatter(text)].map((one) =>
-    JSON.stringify(sorted(one)));
-  if (listed === own) return text;
-  throw new Error(`${skill.uri} is not used: its frontmatter is not the one that was listed`);
+export async function openSkill(client: Client, skill: Skill,
+  parse: (source: string) => unknown = readFrontmatter): Promise<string> {
+  const text = textOf(await readSkillFile(client, skill, skill.uri));
+  if (text === undefined) throw refusal(skill.uri, "it is not UTF-8");
+  if (canonicalJSON(parse(text)) === canonicalJSON(skill.frontmatter)) return text;
+  throw refusal(skill.uri, "its frontmatter is not the one that was listed");
 }
