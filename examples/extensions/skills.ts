@@ -225,9 +225,10 @@ export function skills(set: SkillSet, options: ListOptions = {}): Feature {
 // What is left to the host: to show and to tell the model which server a skill
 // is from, to ask the user before it is used, and to heed no allowed-tools of it.
 
-/** Whether a file lies in a skill's folder, also for those who take .. for a way out. */
+/** Whether a file lies in a skill's folder, also for those who make a path of its URI. */
 const isBelow = (skill: string, uri: unknown) => typeof uri === "string" &&
-  uri.startsWith(`${folderOf(skill)}/`) && !/\\|(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i.test(uri);
+  uri.startsWith(`${folderOf(skill)}/`) &&
+  !/\\|%(?:2f|5c)|(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i.test(uri);
 /** What makes an entry useless, whoever wrote it. */
 function entryFault(entry: unknown): string | undefined {
   const { uri, frontmatter, resources } = isObject(entry) ? entry : {};
