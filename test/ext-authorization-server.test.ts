@@ -21,9 +21,11 @@ const ASK = { response_type: "code", client_id: "app", redirect_uri: "http://127
 const APPS = [
   { client_id: "app", client_name: "An <App>", redirect_uris: ["http://127.0.0.1/cb",
     "https://app.example.com/cb?a=b"], grant_types: ["authorization_code", "refresh_token"] },
+  { client_id: "twin", grant_types: ["refresh_token", "client_credentials"] },
   { client_id: "old", redirect_uris: ["https://old.example.com/cb"] },
   { client_id: "b:t", client_secret: "p+w %ü", redirect_uris: ["https://bt.example.com/cb"],
-    grant_types: ["client_credentials"], token_endpoint_auth_method: "client_secret_basic" },
+    grant_types: ["client_credentials", "refresh_token"],
+    token_endpoint_auth_method: "client_secret_basic" },
   { client_id: "post", client_secret: "secret", grant_types: ["client_credentials"],
     token_endpoint_auth_method: "client_secret_post" },
 ];
@@ -176,6 +178,8 @@ describe("The authorization endpoint", () => {
       assert.deepEqual(rest, { error, state: "af0i", iss: ISSUER }, JSON.stringify(changes));
       assert.match(error_description ?? "", /^[ !#-[\]-~]+$/);
     }
+    const part = backOf(await auth().authorize({ resource: `${RESOURCE}#part` }));
+    assert.equal(part.get("error"), "invalid_target"); // also where any server will do
     const twice = backOf(await get(`/authorize?${formed(ASK)}&scope=files:read`));
     assert.equal(twice.get("error"), "invalid_request"); // RFC 6749 §3.1
     const bt = await authorize({ client_id: "b:t", redirect_uri: "https://bt.example.com/cb" });
@@ -285,6 +289,8 @@ describe("The token endpoint", () => {
     assert.notEqual(body.refresh_token, first);
     assert.deepEqual(errorOf(await refresh(body.refresh_token, { client_id: "old" })),
       [400, "unauthorized_client"]);
+    assert.deepEqual(errorOf(await refresh(body.refresh_token, { client_id: "twin" })),
+      [400, "invalid_grant"]);
     const third = (await refresh(body.refresh_token)).body.refresh_token;
     assert.deepEqual(errorOf(await refresh(first)), [400, "invalid_grant"]);
     assert.deepEqual(errorOf(await refresh(third)), [400, "invalid_grant"]);
@@ -342,6 +348,8 @@ describe("The token endpoint", () => {
     assert.deepEqual(errorOf(await token(posted, good)), [400, "invalid_request"]); // two at once
     assert.deepEqual(errorOf(await token({ ...grant, resource: undefined }, good)),
       [400, "invalid_target"]);
+    assert.deepEqual(errorOf(await token({ ...grant, client_id: "twin" })),
+      [400, "unauthorized_client"]); // who has no secret can be anybody
   });
 
   test("takes a program's signature once, made for this server and for a short time (RFC 7523 §3)",
@@ -426,7 +434,7 @@ describe("Registration", () => {
     const { client_secret, ...said } = usual.body;
     assert.ok(client_secret.length >= 22);
     assert.deepEqual([said.token_endpoint_auth_method, said.grant_types,
-      said.client_secret_expires_at], ["client_secret_basic", ["authorization_code"], 0]); // RFC 7591 §2
+      said.client_secret_expires_at], ["client_secret_basic", ["authorization_code"], 0]); // §2
   });
 
   test("is good for a login at once (RFC 7591 §3.2.1)", async () => {
@@ -481,7 +489,7 @@ describe("A client_id that is the URL of a document", () => {
   });
 
   test("is worth nothing when the document is about another, lacks what it needs, or shares a " +
-    "secret with the world (spec basic/authorization/client-registration#implementation-requirements)",
+    "secret with all (spec basic/authorization/client-registration#implementation-requirements)",
   async () => {
     for (const wrong of [{ ...DOCUMENT, client_id: `${ID}?` },
       { ...DOCUMENT, client_id: undefined },
@@ -511,8 +519,12 @@ describe("A client_id that is the URL of a document", () => {
       json(DOCUMENT, 404), json(DOCUMENT, 201)]) {
       const net = world({ "https://app.example.com": ({ path }) =>
         path === "/client.json" ? answer : json(DOCUMENT) });
-      const refused = await auth({ fetch: net.fetch }).authorize({ client_id: ID });
-      assert.deepEqual([refused.status, net.asked()], [400, [`GET ${ID}`]]);
+      const how: unknown[] = [];
+      const refused = await auth({ fetch: (url, init) => {
+        how.push(init?.redirect);
+        return net.fetch(url, init);
+      } }).authorize({ client_id: ID });
+      assert.deepEqual([refused.status, net.asked(), how], [400, [`GET ${ID}`], ["error"]]);
     }
   });
 });
@@ -533,7 +545,8 @@ describe("A whole login", () => {
   const ping = { method: "POST", headers: { "Content-Type": "application/json",
     Accept: "application/json, text/event-stream", "MCP-Protocol-Version": "2026-07-28",
     "Mcp-Method": "tools/list" },
-  body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: { _meta: { "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list",
+    params: { _meta: { "io.modelcontextprotocol/protocolVersion": "2026-07-28",
       "io.modelcontextprotocol/clientCapabilities": {} } } }) };
 
   test("of this project's client at this project's server: discovery, registration, code, token, " +
@@ -636,7 +649,8 @@ describe("The kit", () => {
       assert.equal(await outcome(clientOf(where)(SERVER, CALL)), "invalid_client", method);
     }
     const signed = strictWorld({ method: "private_key_jwt" });
-    const assertion = { client_assertion_type: JWT_BEARER, grant_type: "refresh_token", client_assertion: "a.b.c" };
+    const assertion = { grant_type: "refresh_token", client_assertion: "a.b.c",
+      client_assertion_type: JWT_BEARER };
     const ask = async (fields: Fields) => await (await signed.fetch(`${ISSUER}/token`,
       { method: "POST", body: formed(fields) })).json() as { error: string };
     assert.equal((await ask(assertion)).error, "invalid_grant"); // it was let in

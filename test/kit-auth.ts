@@ -231,7 +231,8 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
   "an issuer that is a file": { answers: described({ authorization_servers: ["file:///etc/x"] }),
     never: ["GET file:"] },
   "a login that is a script": {
-    answers: metadata({ authorization_endpoint: "javascript:alert(1)" }), never: ["GET javascript:"] },
+    answers: metadata({ authorization_endpoint: "javascript:alert(1)" }),
+    never: ["GET javascript:"] },
   "a token endpoint without TLS": {
     answers: metadata({ token_endpoint: "http://auth.example.com/token" }), never: ["POST http:"] },
   "metadata on this machine, named from afar": { answers: { "POST /mcp": () =>
