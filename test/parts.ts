@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 import "./anchors.test.ts";
+import "./ext-authorization-server.test.ts";
 import "./part1.test.ts";
 import "./part2-events.test.ts";
 import "./part2-http.test.ts";

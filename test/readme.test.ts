@@ -135,8 +135,6 @@ const TRIALS: readonly [command: RegExp, expected: Expected, world?: World][] = 
     ends(0, /^mcp-raw [^]*\ntools \(\d+\)\n  add\([^]*\nprompts \(/)],
   [/^node mcp-raw\.ts call count to=3 http:/, ends(0, /^Counted to 3\n$/, /3 of 3/)],
   [/^node mcp-raw\.ts call book_table .* http:/, ends(0, /^A table .* for Ada\n$/)],
-  [/^node mcp-raw\.ts call --listen http:/, ends(130, /^$/, /resourcesListChanged/),
-    { signal: ["SIGINT", "Listening"] }],
   [/^node mcp-raw\.ts call --line /, ends(0, /^\{"jsonrpc":"2\.0","id":1,"error":.*\}\n$/)],
 ];
 /** What is tried elsewhere: the demo in demo.test.ts, runtimes in test/peers; but read here. */
