@@ -6,6 +6,8 @@ import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 import "./anchors.test.ts";
 import "./ext-authorization-server.test.ts";
+import "./ext-frontmatter.test.ts";
+import "./ext-skills.test.ts";
 import "./part1.test.ts";
 import "./part2-events.test.ts";
 import "./part2-http.test.ts";
