@@ -410,7 +410,7 @@ export interface Feature { notifications?: NotificationHandlers; mirrors?: Mirro
 /** Somebody whom the transport knows; no two have one id. */
 export interface Principal { readonly id: string }
 export interface Lane {
-  readonly principal?: Principal;
+  readonly principal?: Principal; readonly stateMs?: number; // how long its requestState is good
   header?(name: string): string | null; // of the HTTP request, where there is one
 }
 
@@ -3339,8 +3339,8 @@ function stateBox({ key, ttlMs = 600_000, now = Date.now, maxState = 65_536 }: R
         await value.then((value) => done.push([key, value]), () => {}); // failed: done again
       }
       const questions = [...asked].map(([key, request]) => [key, digestOf(request)]);
-      const state = await seal(JSON.stringify({ until: now() + ttlMs, asked: questions, own,
-        answers: [...answers], kept: done }), bindingOf(context));
+      const state = await seal(JSON.stringify({ asked: questions, own, answers: [...answers],
+        until: now() + (context.lane.stateMs ?? ttlMs), kept: done }), bindingOf(context));
       if (state.length <= maxState) return state;
       throw new RangeError(`requestState would take ${state.length} of ${maxState} characters: ` +
         "keep less in context.once");
