@@ -1,15 +1,9 @@
 // You will learn: tools that become tasks: at once, after a question, or only if the client knows
 // tasks. They are what the conformance suite calls for the extension of that name.
-import { INTERNAL_ERROR, ProtocolError, text, tool, toolError, type ToolDefinition }
+import { INTERNAL_ERROR, pause, ProtocolError, text, tool, toolError, type ToolDefinition }
   from "../../mcp-raw.ts";
 import type {} from "./tasks.ts"; // gives Context its task()
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => (clearTimeout(timer), resolve()));
-  });
-}
 const yesNo = (message: string) => ({ method: "elicitation/create", params: { message,
   requestedSchema: { type: "object", required: ["confirm"],
     properties: { confirm: { type: "boolean" } } } } }) as const;

@@ -7,66 +7,71 @@
 //   → tasks/get {"taskId":"7f1c"}      ← {"status":"completed","result":{"content":[..]}}
 //
 // A Feature and nothing else: it wraps tools/call, and is to the handler what a client would be. It
-// runs the handler, and when that asks for input, runs it again with the answers.
-import { INVALID_PARAMS, isObject, ProtocolError, INTERNAL_ERROR, SUBSCRIPTION_ID, TransportError,
-  type Context, type Feature, type Handler, type InputRequests, type JSONRPCRequest, type Lane,
-  type Params, type Principal, type RequestParams, type Result } from "../../mcp-raw.ts";
+// runs the handler, and when that asks for input, runs it again with the answers. tasks-client.ts
+// is the other side, and shows both at work.
+import { errorResponse, INTERNAL_ERROR, INVALID_PARAMS, isObject, ProtocolError, SUBSCRIPTION_ID,
+  TransportError, wholeNumber, type Context, type Feature, type Handler, type InputRequest,
+  type InputRequests, type InputResponses, type JSONRPCRequest, type Lane, type Params,
+  type RequestParams, type Result } from "../../mcp-raw.ts";
 
 export const TASKS = "io.modelcontextprotocol/tasks";
+/** What a client declares, and a server offers. */
+export const TASKS_CAPABILITY = { extensions: { [TASKS]: {} } };
+/** What HTTP repeats in Mcp-Name, so that a proxy finds the machine that holds the task. */
 export const TASK_MIRRORS = { "tasks/get": "taskId", "tasks/update": "taskId",
   "tasks/cancel": "taskId" };
-const NEEDED = { extensions: { [TASKS]: {} } };
 
 export type TaskStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
-/** What a client is told of a task. */
 export interface Task {
   taskId: string;
   status: TaskStatus;
   statusMessage?: string;
-  createdAt: string;
+  createdAt: string; // ISO 8601
   lastUpdatedAt: string;
-  ttlMs: number | null;
+  ttlMs: number | null; // counted from createdAt; null: for ever
   pollIntervalMs?: number;
 }
+/** A task with what its status brings: the questions, the result, or the error. */
 export interface DetailedTask extends Task {
   inputRequests?: InputRequests;
   result?: Params;
   error?: { code: number; message: string; data?: unknown };
 }
+interface TaskParams extends RequestParams { taskId: string }
 declare module "../../mcp-raw.ts" {
   interface Context {
     /** Makes a task of the call, for clients that know tasks; others wait, or get -32021. */
     readonly task: (options?: TaskOptions) => Promise<void>;
   }
   interface Methods {
-    "tasks/get": { params: RequestParams & { taskId: string }; result: Result & DetailedTask };
-    "tasks/update": { params: RequestParams & { taskId: string; inputResponses: object };
-      result: Result };
-    "tasks/cancel": { params: RequestParams & { taskId: string }; result: Result };
+    "tasks/get": { params: TaskParams; result: Result & DetailedTask };
+    "tasks/update": { params: TaskParams & { inputResponses: InputResponses }; result: Result };
+    "tasks/cancel": { params: TaskParams; result: Result };
   }
 }
 export interface TaskOptions {
   /** Refuse clients that know no tasks. */
   required?: boolean;
-  /** Run again from the top when the server was restarted meanwhile, instead of failing. */
+  /** Run again from the top if the server dies meanwhile: for what may be done twice. */
   again?: boolean;
 }
+export const isOver = ({ status }: Task): boolean =>
+  status !== "working" && status !== "input_required";
 
 // ---- The store --------------------------------------------------------------
 
 /** All there is to a task: JSON, so that it can outlive the process. */
 export interface TaskRecord {
   task: DetailedTask;
+  /** Who may ask for it. */
   owner: string | null;
-  request: JSONRPCRequest;
+  /** The call as the handler gets it next, with the state and the answers of its last round. */
+  request: JSONRPCRequest & { params: Params & { inputResponses: Params } };
   again: boolean;
-  /** Of the handler: what it needs to be run with once more. */
-  requestState?: string;
-  /** The key that the client sees -> the handler's own; a key is never given twice. */
-  keys: Record<string, string>;
-  /** By the handler's keys: what has been answered of this round. */
-  answers: Params;
+  /** The keys that a client has ever seen, each with the handler's own. */
+  keys: [key: string, own: string][];
 }
+/** Where the tasks of one process are. Each record is saved in order, one write at a time. */
 export interface TaskStore {
   load(taskId: string): Promise<TaskRecord | undefined>;
   save(record: TaskRecord): Promise<void>;
@@ -85,25 +90,33 @@ export function memoryTasks(): TaskStore {
     ids: async () => [...records.keys()],
   };
 }
-/** A file for each task, in a folder that exists; tasks survive a restart. */
+/** A file for each task. The server needs a stateKey, or it cannot read what handlers left. */
 export function fileTasks(folder: string): TaskStore {
   const files = import("node:fs/promises");
   const fileOf = (taskId: string) => `${folder}/${taskId}.json`;
   return {
     async load(taskId) {
       if (!/^[0-9a-f-]{36}$/.test(taskId)) return undefined; // no path of the client's choosing
-      const text = await (await files).readFile(fileOf(taskId), "utf8").catch(() => undefined);
-      return text === undefined ? undefined : JSON.parse(text) as TaskRecord;
+      try {
+        return JSON.parse(await (await files).readFile(fileOf(taskId), "utf8")) as TaskRecord;
+      } catch (error) {
+        const none = (error as { code?: string }).code === "ENOENT" || error instanceof SyntaxError;
+        if (none) return undefined;
+        throw error; // it is there, and may be read another time
+      }
     },
     async save(record) {
+      const { writeFile, rename } = await files;
       const file = fileOf(record.task.taskId);
-      const draft = `${file}.${crypto.randomUUID()}`; // a reader sees the old one or the new one
-      await (await files).writeFile(draft, JSON.stringify(record), { mode: 0o600 });
-      await (await files).rename(draft, file);
+      await writeFile(`${file}.part`, JSON.stringify(record), { mode: 0o600, flush: true });
+      await rename(`${file}.part`, file); // whoever reads it gets the old one or the new one
     },
     remove: async (taskId) => (await files).rm(fileOf(taskId), { force: true }),
-    ids: async () => (await (await files).readdir(folder))
-      .flatMap((name) => /^([0-9a-f-]{36})\.json$/.exec(name)?.[1] ?? []),
+    async ids() {
+      await (await files).mkdir(folder, { recursive: true });
+      return (await (await files).readdir(folder))
+        .flatMap((name) => /^([0-9a-f-]{36})\.json$/.exec(name)?.[1] ?? []);
+    },
   };
 }
 
@@ -111,158 +124,210 @@ export function fileTasks(folder: string): TaskStore {
 
 export interface TasksOptions {
   store?: TaskStore;
-  /** Milliseconds that a task is kept, counted from its beginning; 3,600,000. */
-  ttlMs?: number;
+  /** Milliseconds that a task is kept, counted from its beginning; 3,600,000; null: for ever. */
+  ttlMs?: number | null;
   /** Milliseconds after which to ask again; 1,000. */
   pollIntervalMs?: number;
-  /** Tasks that may be there at once; 1,000. */
+  /** Tasks that may be there at once, finished ones too; 1,000. */
   maxTasks?: number;
   now?: () => number;
+  /** Gets the exceptions that a client is told of as Internal error. */
+  report?: (error: unknown) => void;
 }
-/** A task of this process: its record, and how to end its handler. */
-interface LiveTask { record: TaskRecord; controller: AbortController; saving: Promise<void> }
-const isOver = ({ status }: Task) => !["working", "input_required"].includes(status);
-const unknownTask = () =>
+/** A task in the hands of this process; what is shown of it is written down already. */
+interface LiveTask { record: TaskRecord; shown: DetailedTask; saving: Promise<void>;
+  controller: AbortController }
+const inHand = (record: TaskRecord, controller = new AbortController()): LiveTask =>
+  ({ record, shown: record.task, saving: Promise.resolve(), controller });
+const taskUnknown = () =>
   new ProtocolError(INVALID_PARAMS, "There is no such task, or not any more");
+const MAX_LISTENED = 1_000; // tasks of one subscription
 
+/** Gives tools context.task. It goes last among the features, around all that runs a tool. */
 export function tasks(options: TasksOptions = {}): Feature {
-  const { store = memoryTasks(), ttlMs = 3_600_000, pollIntervalMs = 1_000, maxTasks = 1_000,
-    now = Date.now } = options;
-  const live = new Map<string, LiveTask>();
-  const begins = new WeakMap<Context, (options: TaskOptions) => Promise<void>>();
-  const watchers = new Set<(task: DetailedTask, owner: string | null) => void>();
+  const { store = memoryTasks(), now = Date.now, report = console.error } = options;
+  const ttlMs = options.ttlMs === null ? null : wholeNumber("ttlMs", options.ttlMs ?? 3_600_000, 1);
+  const pollIntervalMs = wholeNumber("pollIntervalMs", options.pollIntervalMs ?? 1_000, 1);
+  const maxTasks = wholeNumber("maxTasks", options.maxTasks ?? 1_000, 1);
+  const stateMs = ttlMs ?? 2 ** 52; // a question waits as long as its task
+  const live = new Map<string, LiveTask>(); // those that go on; else the store has them
+  const ours = new Set<string>(); // those that went on here, ever
+  const watchers = new Set<(task: DetailedTask) => void>();
+  let stored: Promise<Set<string>> | undefined; // the ids of all, once they were needed
   let work: Handler | undefined; // what tools/call does without us
   const ownerOf = ({ lane }: Context) => lane.principal?.id ?? null;
-  const hasEnded = ({ task: { createdAt, ttlMs } }: TaskRecord) =>
+  const at = () => new Date(now()).toISOString();
+  const hasExpired = ({ task: { createdAt, ttlMs } }: TaskRecord) =>
     ttlMs !== null && Date.parse(createdAt) + ttlMs <= now();
 
-  /** Writes a change down, in order, and tells who listens. */
+  /** Changes a task, writes it down, and shows it then: what a client has seen survives us. */
   function change(task: LiveTask, more: Partial<DetailedTask>): Promise<void> {
     const { record } = task;
-    Object.assign(record.task, more, { lastUpdatedAt: new Date(now()).toISOString() });
-    const { inputRequests, ...plain } = record.task;
-    if (record.task.status !== "input_required") record.task = plain;
-    for (const tell of watchers) tell(record.task, record.owner);
-    task.saving = task.saving.then(() => store.save(record));
-    return task.saving;
+    const { inputRequests = {}, ...plain } = { ...record.task, ...more, lastUpdatedAt: at() };
+    const state = plain.status === "input_required" ? { ...plain, inputRequests } : plain;
+    record.task = state;
+    return task.saving = task.saving.then(() => store.save(record)).then(() => {
+      if (isOver(state)) live.delete(state.taskId); // the store has it
+    }).catch(report).then(() => { // else it goes on from memory
+      task.shown = state;
+      for (const tell of watchers) tell(state);
+    });
   }
+  const fail = (task: LiveTask, thrown: unknown) => {
+    if (!(thrown instanceof ProtocolError)) report(thrown);
+    const { error } = errorResponse(undefined, thrown);
+    return change(task, { status: "failed", statusMessage: error.message, error });
+  };
   async function drop(taskId: string): Promise<void> {
-    live.get(taskId)?.controller.abort(new TransportError("timeout", "the task has expired"));
+    const task = live.get(taskId);
     live.delete(taskId);
+    task?.controller.abort(new TransportError("timeout", "the task has expired"));
+    await task?.saving; // or it would be written down once more
     await store.remove(taskId);
-  }
-  async function sweep(): Promise<void> {
-    for (const taskId of await store.ids()) {
-      const record = await store.load(taskId);
-      if (record === undefined || hasEnded(record)) await drop(taskId);
-    }
+    ours.delete(taskId);
+    (await stored)?.delete(taskId);
   }
   async function create(context: Context, again: boolean, controller: AbortController) {
-    let count = (await store.ids()).length;
-    if (count >= maxTasks) {
-      await sweep();
-      count = (await store.ids()).length;
+    for (const [taskId, { record }] of live) if (hasExpired(record)) await drop(taskId);
+    const ids = await (stored ??= store.ids().then((ids) => new Set(ids)));
+    for (const taskId of ids.size < maxTasks ? [] : [...ids]) {
+      const record = live.get(taskId)?.record ?? await store.load(taskId);
+      if (record === undefined || hasExpired(record)) await drop(taskId);
     }
-    if (count >= maxTasks) throw new ProtocolError(INTERNAL_ERROR, "Too many tasks: try later");
-    const at = new Date(now()).toISOString();
-    const task: DetailedTask = { taskId: crypto.randomUUID(), status: "working", createdAt: at,
-      lastUpdatedAt: at, ttlMs, pollIntervalMs };
-    const record = { task, owner: ownerOf(context), request: context.request, again, keys: {},
-      answers: {} };
-    const made: LiveTask = { record, controller, saving: Promise.resolve() };
-    live.set(task.taskId, made);
-    await change(made, {}); // MUST: it is there before anybody hears of it
+    if (ids.size >= maxTasks) {
+      throw new ProtocolError(INTERNAL_ERROR, `There are ${maxTasks} tasks already: try later`);
+    }
+    const taskId = crypto.randomUUID(); // MUST: it cannot be guessed
+    const createdAt = at();
+    const task: DetailedTask = { taskId, status: "working", createdAt, lastUpdatedAt: createdAt,
+      ttlMs, pollIntervalMs };
+    const { params = {} } = context.request;
+    const inputResponses = { ...Object(params.inputResponses) }; // of the rounds before it
+    const request = { ...context.request, params: { ...params, inputResponses } };
+    const made = inHand({ task, owner: ownerOf(context), request, again, keys: [] }, controller);
+    ids.add(taskId);
+    // MUST: it is there, and would be after a crash, before anybody hears of it
+    await store.save(made.record).catch((error: unknown) => {
+      ids.delete(taskId);
+      throw error;
+    });
+    ours.add(taskId);
+    live.set(taskId, made);
     return made;
   }
 
-  /** What the handler has come to. */
-  async function settle(task: LiveTask, outcome: { result: Params } | { error: unknown }) {
+  /** Takes what a run of the handler has come to: questions, or an end. */
+  async function settle(task: LiveTask, context: Context, given: Promise<Params>): Promise<void> {
     const { record } = task;
-    if (isOver(record.task) || !live.has(record.task.taskId)) return; // it was cancelled
-    if ("error" in outcome) {
-      const { error } = outcome;
-      const { code, message, data } = error instanceof ProtocolError ? error
-        : { code: INTERNAL_ERROR, message: "Internal error", data: undefined };
-      await change(task, { status: "failed", statusMessage: message,
-        error: { code, message, ...(data !== undefined && { data }) } });
-    } else if (outcome.result.resultType === "input_required") {
-      const { inputRequests: asked = {}, requestState } = outcome.result;
-      if (typeof requestState === "string") record.requestState = requestState;
-      record.answers = {};
-      const questions = Object.entries(asked as InputRequests);
-      const inputRequests = Object.fromEntries(questions.map(([own, request]) => {
-        let key = own;
-        for (let turn = 2; Object.hasOwn(record.keys, key); turn++) key = `${own} (${turn})`;
-        record.keys[key] = own;
-        return [key, request];
-      }));
-      await change(task, { status: "input_required", inputRequests });
-      if (Object.keys(inputRequests).length === 0) run(task, undefined); // wants to be called again
-    } else {
-      await change(task, { status: "completed", result: outcome.result });
+    const fault = await given.then((result) => void JSON.stringify(result)) // may it be sent?
+      .catch((error: unknown) => ({ error }));
+    if (isOver(record.task) || !live.has(record.task.taskId)) return; // cancelled, or expired
+    if (fault !== undefined) return fail(task, fault.error);
+    const result = await given;
+    if (result.resultType !== "input_required") {
+      return change(task, { status: "completed", result });
     }
-    if (isOver(record.task)) live.delete(record.task.taskId);
+    const { params } = record.request;
+    params.inputResponses = {};
+    params.requestState = result.requestState;
+    const asked = Object.entries<InputRequest>(Object(result.inputRequests));
+    if (asked.length === 0) { // it only wants to be called again
+      await change(task, {});
+      setTimeout(() => task.controller.signal.aborted || run(task, context), pollIntervalMs);
+      return;
+    }
+    const keys = new Map(record.keys);
+    const inputRequests = Object.fromEntries(asked.map(([own, question]) => {
+      let key = own; // MUST: a key is used once, though the handler may ask the same again
+      for (let turn = 2; keys.has(key); turn++) key = `${own} (${turn})`;
+      keys.set(key, own);
+      return [key, question];
+    }));
+    record.keys = [...keys];
+    return change(task, { status: "input_required", inputRequests });
   }
-  /** Runs the handler of a task; `base` is any Context of this server. */
-  function run(task: LiveTask, base: Context | undefined): void {
-    const { record: { request, requestState, answers, owner }, controller } = task;
-    const principal = owner === null ? {} : { principal: { id: owner } satisfies Principal };
-    const lane: Lane = { signal: controller.signal, notify() {}, ...principal };
-    const params = { ...request.params, inputResponses: answers,
-      ...(requestState !== undefined && { requestState }) };
-    const context: Context = Object.create(base ?? bases.get(task) ?? null, {
-      request: { value: { ...request, params } }, lane: { value: lane } });
-    bases.set(task, base ?? bases.get(task) ?? context);
-    begins.set(context, async () => {}); // it is one already
-    void (async () => work?.(params, context))().then((result = {}) => settle(task, { result }),
-      (error: unknown) => settle(task, { error }));
+  /** Runs the handler for whoever set it going, on a lane that leads nowhere. */
+  function run(task: LiveTask, by: Context): void {
+    const { record: { request }, controller: { signal } } = task;
+    const { principal } = by.lane;
+    const lane: Lane = { signal, stateMs, notify() {}, ...(principal && { principal }) };
+    const context: Context = Object.create(by, { request: { value: request },
+      lane: { value: lane }, task: { value: async () => {} } }); // it is one already
+    const given = (async () => await work?.(request.params, context) ?? {})();
+    void settle(task, context, given).catch(report);
   }
-  const bases = new WeakMap<LiveTask, Context>();
 
   /** Around tools/call: the call is answered by its result, or by the task that it became. */
-  const around = (next: Handler): Handler => {
-    work = next;
-    return (params, context) => new Promise((resolve, reject) => {
-      const controller = new AbortController();
-      let task: LiveTask | undefined;
-      const { lane } = context;
-      const inner: Context = Object.create(context, { lane: { value: Object.create(lane,
-        { signal: { get: () => AbortSignal.any([lane.signal, controller.signal]) } }) } });
-      begins.set(inner, async ({ required = false, again = false }) => {
-        if (required) context.requires(NEEDED);
-        if (!context.can(NEEDED) || task !== undefined) return;
-        task = await create(context, again, controller);
-        bases.set(task, context);
-        resolve({ resultType: "task", ...task.record.task });
+  const around = (next: Handler): Handler => (params, context) => new Promise((resolve) => {
+    const { lane } = context;
+    const controller = new AbortController();
+    let made: Promise<LiveTask> | undefined;
+    let answered = false; // from then on nobody waits on the lane, and a task goes on
+    const leave = () => answered || controller.abort(lane.signal.reason);
+    const task = async ({ required = false, again = false }: TaskOptions = {}) => {
+      if (required) context.requires(TASKS_CAPABILITY);
+      // MUST: for no client that has not declared it in this very request
+      if (!context.can(TASKS_CAPABILITY)) return;
+      made ??= create(context, again, controller);
+      const { shown } = await made.catch((error: unknown) => {
+        if (error instanceof ProtocolError) throw error;
+        stored = undefined; // read anew
+        report(error); // it may name a file
+        throw new ProtocolError(INTERNAL_ERROR, "The task could not be kept");
       });
-      (async () => next(params, inner))().then(
-        (result) => task === undefined ? resolve(result) : settle(task, { result }),
-        (error) => task === undefined ? reject(error) : settle(task, { error }));
-    });
-  };
+      answered = true;
+      resolve({ resultType: "task", ...shown });
+    };
+    const inner: Context = Object.create(context, { task: { value: task }, lane: { value:
+      Object.create(lane, { stateMs: { get: () => made && stateMs }, signal: { get() {
+        lane.signal.addEventListener("abort", leave);
+        if (lane.signal.aborted) leave();
+        return controller.signal;
+      } } }) } });
+    const given = (async () => next(params, inner))();
+    const finish = async () => {
+      const task = await made?.catch(() => undefined); // also when the handler did not wait for it
+      if (task === undefined) resolve(given);
+      else await settle(task, inner, given).catch(report);
+    };
+    given.then(finish, finish);
+  });
   /** Adds the tasks that a client listens to to its subscription. */
   const listening = (next: Handler): Handler => async (params, context) => {
-    const { lane, request: { id } } = context;
-    const { taskIds } = Object(params.notifications) as Record<string, unknown>;
+    const { lane, request } = context;
+    const { taskIds } = Object(params.notifications) as Params;
     if (taskIds === undefined) return next(params, context);
-    context.requires(NEEDED);
-    if (!Array.isArray(taskIds)) throw new ProtocolError(INVALID_PARAMS, "taskIds must be a list");
-    const owner = ownerOf(context);
-    const found = await Promise.all(taskIds.slice(0, 1_000).map((one) => load(String(one), context)
-      .catch(() => undefined)));
-    const agreed = found.flatMap((one) => one?.record.task.taskId ?? []);
-    const tell = (task: DetailedTask, of: string | null) => agreed.includes(task.taskId) &&
-      of === owner && lane.notify({ jsonrpc: "2.0", method: "notifications/tasks",
-        params: { ...task, _meta: { [SUBSCRIPTION_ID]: id } } });
-    const inner: Lane = Object.create(lane, { signal: { get: () => lane.signal },
+    context.requires(TASKS_CAPABILITY);
+    const list: unknown[] = Array.isArray(taskIds) ? taskIds : [undefined];
+    if (list.length > MAX_LISTENED || list.some((one) => typeof one !== "string")) {
+      throw new ProtocolError(INVALID_PARAMS, `taskIds must be up to ${MAX_LISTENED} strings`);
+    }
+    const found = await Promise.all(list.map((one) => load(one, context).catch(() => [])));
+    const agreed = new Map(found.flat().map((task) => [task.shown.taskId, task]));
+    const behind = new AbortController();
+    const tell = async (task: DetailedTask) => {
+      if (!agreed.has(task.taskId)) return;
+      try {
+        await lane.notify({ jsonrpc: "2.0", method: "notifications/tasks",
+          params: { ...task, _meta: { [SUBSCRIPTION_ID]: request.id } } });
+      } catch (error) { // this reader is too slow; nobody else need hear of it
+        behind.abort(error);
+      }
+    };
+    const inner: Lane = Object.create(lane, {
+      signal: { value: AbortSignal.any([lane.signal, behind.signal]) },
       notify: { value(one: Parameters<Lane["notify"]>[0]) {
         if (one.method !== "notifications/subscriptions/acknowledged") return lane.notify(one);
-        const notifications = { ...Object(one.params?.notifications), taskIds: agreed };
+        const notifications = { ...Object(one.params?.notifications), taskIds: [...agreed.keys()] };
+        const sent = lane.notify({ ...one, params: { ...one.params, notifications } });
         watchers.add(tell);
-        return lane.notify({ ...one, params: { ...one.params, notifications } });
+        for (const { shown } of agreed.values()) void tell(shown); // it may have missed that
+        return sent;
       } } });
     try {
-      return await next(params, Object.create(context, { lane: { value: inner } }));
+      const result = await next(params, Object.create(context, { lane: { value: inner } }));
+      behind.signal.throwIfAborted();
+      return result;
     } finally {
       watchers.delete(tell);
     }
@@ -270,69 +335,64 @@ export function tasks(options: TasksOptions = {}): Feature {
 
   /** The task that a request names, if it is its caller's; one of an earlier process goes on. */
   async function load(taskId: unknown, context: Context): Promise<LiveTask> {
-    const known = live.get(String(taskId));
-    const record = known?.record ??
-      (typeof taskId === "string" ? await store.load(taskId) : undefined);
-    if (record === undefined || record.owner !== ownerOf(context)) throw unknownTask();
-    if (hasEnded(record)) {
-      await drop(record.task.taskId);
-      throw unknownTask();
+    if (typeof taskId !== "string") throw taskUnknown();
+    const record = live.get(taskId)?.record ?? await store.load(taskId);
+    if (record === undefined || record.owner !== ownerOf(context)) throw taskUnknown();
+    if (hasExpired(record)) {
+      await drop(taskId);
+      throw taskUnknown();
     }
+    const known = live.get(taskId);
     if (known !== undefined) return known;
-    const task = { record, controller: new AbortController(), saving: Promise.resolve() };
-    bases.set(task, context);
+    const task = inHand(record);
     if (isOver(record.task)) return task;
-    const raced = live.get(record.task.taskId);
-    if (raced !== undefined) return raced;
-    live.set(record.task.taskId, task);
-    if (record.task.status !== "working") return task; // its answers will set it going
+    if (ours.has(taskId)) return load(taskId, context); // it ended while it was read
+    ours.add(taskId);
+    live.set(taskId, task);
+    if (record.task.status === "input_required") return task; // its answers will set it going
+    // What was under way may be half done, and only its handler knows whether twice is fine.
     if (record.again) run(task, context);
-    else await settle(task, { error: new ProtocolError(INTERNAL_ERROR,
-      "The server was restarted while the task ran: call again") });
+    else await fail(task, new ProtocolError(INTERNAL_ERROR,
+      "The server was restarted while the task ran: call again"));
     return task;
   }
-  const named = (handle: (task: LiveTask, params: Params) => Params | Promise<Params>): Handler =>
-    async (params, context) => {
-      context.requires(NEEDED);
-      return handle(await load(params.taskId, context), params);
-    };
+  async function update(task: LiveTask, { inputResponses }: Params, context: Context) {
+    if (!isObject(inputResponses)) {
+      throw new ProtocolError(INVALID_PARAMS, "inputResponses must be an object");
+    }
+    const { task: { inputRequests = {} }, keys, request: { params: next } } = task.record;
+    const open = Object.entries(inputRequests);
+    // SHOULD: ignore what is not asked, or not any more
+    const left = open.filter(([key]) => !Object.hasOwn(inputResponses, key));
+    if (left.length === open.length) return;
+    const given = keys.filter(([key]) => Object.hasOwn(inputRequests, key) &&
+      Object.hasOwn(inputResponses, key)).map(([key, own]) => [own, inputResponses[key]]);
+    next.inputResponses = { ...next.inputResponses, ...Object.fromEntries(given) };
+    await change(task, left.length === 0 ? { status: "working" }
+      : { inputRequests: Object.fromEntries(left) });
+    if (left.length === 0 && !isOver(task.record.task)) run(task, context);
+  }
+  async function cancel(task: LiveTask): Promise<void> {
+    if (isOver(task.record.task)) return;
+    const saved = change(task, { status: "cancelled" });
+    task.controller.abort(new TransportError("cancelled", "the task was cancelled"));
+    await saved;
+  }
+  const named = (handle: (task: LiveTask, params: Params, context: Context) =>
+    Promise<Params | void>): Handler => async (params, context) => {
+    context.requires(TASKS_CAPABILITY);
+    return await handle(await load(params.taskId, context), params, context) ?? {};
+  };
   return {
-    capabilities: NEEDED,
+    capabilities: TASKS_CAPABILITY,
     mirrors: TASK_MIRRORS,
-    context: { get task() {
-      const begin = begins.get(this);
-      return async (options: TaskOptions = {}) => {
-        if (begin === undefined) throw new TypeError("task() is for tools");
-        await begin(options);
-      };
-    } },
+    context: { async task() { throw new TypeError("task() is for tools"); } },
     methods: {
-      "tasks/get": named(({ record }) => ({ ...record.task })),
-      "tasks/update": named(async (task, { inputResponses }) => {
-        if (!isObject(inputResponses)) {
-          throw new ProtocolError(INVALID_PARAMS, "inputResponses must be an object");
-        }
-        const { record } = task;
-        const { inputRequests: open = {} } = record.task;
-        const given = Object.keys(inputResponses).filter((key) => Object.hasOwn(open, key));
-        if (given.length === 0) return {};
-        for (const key of given) record.answers[`${record.keys[key]}`] = inputResponses[key];
-        const left = Object.fromEntries(Object.entries(open).filter(([key]) =>
-          !given.includes(key)));
-        const waits = Object.keys(left).length > 0;
-        await change(task, waits ? { inputRequests: left } : { status: "working" });
-        if (!waits) run(task, undefined);
-        return {};
-      }),
-      "tasks/cancel": named(async (task) => {
-        if (isOver(task.record.task)) return {};
-        await change(task, { status: "cancelled" });
-        live.delete(task.record.task.taskId);
-        task.controller.abort(new TransportError("cancelled", "the task was cancelled"));
-        return {};
-      }),
+      "tasks/get": named(async ({ shown }) => ({ ...shown })),
+      "tasks/update": named(update),
+      "tasks/cancel": named(cancel),
     },
-    wrap: (next, method) => method === "tools/call" ? around(next)
+    wrap: (next, method) => method === "tools/call" ? around(work = next)
       : method === "subscriptions/listen" ? listening(next) : next,
   };
 }
