@@ -19,40 +19,40 @@
 // was shown here. Read Part I first: it is the whole idea, and a program.
 // A chapter names only what stands above it: the end of each is a safe stop.
 // Contents: number, title, line, chapters it uses (and theirs) beyond Part I
-//  1 Messages             62 -         35 Sessions           4518 8 23 25-26 34
-//  2 Errors and parsing   94 1         36 Both eras, one channel 4797 35
-//  3 Versions and _meta  158 1-2       37 Streams that last  4891 13 35
-//  4 Handlers            202 1-3       38 Sessions over HTTP 5085 36-37
-//  5 A first call        256 1-4       39 Shaking hands      5288 23 31 34
-//  6 Texts and lanes     306 I         40 Older servers      5423 9 26 39
-//  7 Channel server      539 6         41 Either era         5607 33 40
-//  8 Channel client      716 7         42 Older servers over HTTP 5705 14 33 40
-//  9 stdio               881 8         43 Challenges         5949 6
-// 10 Server-sent events 1119 6         44 Protected server   6062 12 43
-// 11 Mirrored headers   1232 6         45 Discovery          6170 10 43
-// 12 HTTP requests      1388 11        46 Registration       6309 45
-// 13 HTTP server        1554 10 12     47 Tokens             6419 46
-// 14 HTTP client        1816 10-11     48 Authorized fetch   6560 47
-// 15 Types from schemas 1972 -         49 JSON Schema        6828 -
-// 16 Results            2066 I         50 Patterns           7309 -
-// 17 Lists              2147 I         51 Formats            7436 -
-// 18 Tools              2220 11 15-17  52 Node, Bun, Deno    7587 9 13
-// 19 Completion         2415 17        53 Child processes    7834 52
-// 20 URI templates      2497 -         54 Signing in         8044 48 52
-// 21 Resources          2650 16 19-20  55 The front door     8142 all above
-// 22 Prompts            2767 16 19     56 The demo server    8318 all above
-// 23 Progress, logging  2850 I         57 What messages mean 8520 I
-// 24 Input requests     2949 18        58 The wire log       8687 10 57
-// 25 Round trips        3183 21-22 24  59 Wire taps          8865 9 12 58
-// 26 Subscriptions      3464 I         60 Arguments          9004 9 46 58
-// 27 Rate limits        3617 6 16-17   61 Answering a server 9167 all above
-// 28 Assemble           3663 6         62 Calling a server   9333 all above
-// 29 Client             3721 6         63 Looking around     9490 all above
-// 30 Checked results    3944 18 29     64 The demo           9665 all above
-// 31 Answering          3990 25 29     65 The demo's login   9772 all above
-// 32 Caching            4128 16 26     66 The demo's command 9904 all above
-// 33 Subscribing        4255 26 29     67 Command line       9948 all above
-// 34 Older revisions    4370 24
+//  1 Messages             62 -         35 Sessions           4519 8 23 25-26 34
+//  2 Errors and parsing   94 1         36 Both eras, one channel 4798 35
+//  3 Versions and _meta  158 1-2       37 Streams that last  4892 13 35
+//  4 Handlers            202 1-3       38 Sessions over HTTP 5086 36-37
+//  5 A first call        256 1-4       39 Shaking hands      5289 23 31 34
+//  6 Texts and lanes     306 I         40 Older servers      5424 9 26 39
+//  7 Channel server      539 6         41 Either era         5608 33 40
+//  8 Channel client      716 7         42 Older servers over HTTP 5706 14 33 40
+//  9 stdio               881 8         43 Challenges         5950 6
+// 10 Server-sent events 1119 6         44 Protected server   6063 12 43
+// 11 Mirrored headers   1232 6         45 Discovery          6171 10 43
+// 12 HTTP requests      1388 11        46 Registration       6310 45
+// 13 HTTP server        1554 10 12     47 Tokens             6420 46
+// 14 HTTP client        1816 10-11     48 Authorized fetch   6561 47
+// 15 Types from schemas 1972 -         49 JSON Schema        6829 -
+// 16 Results            2066 I         50 Patterns           7310 -
+// 17 Lists              2147 I         51 Formats            7437 -
+// 18 Tools              2220 11 15-17  52 Node, Bun, Deno    7588 9 13
+// 19 Completion         2415 17        53 Child processes    7835 52
+// 20 URI templates      2497 -         54 Signing in         8045 48 52
+// 21 Resources          2650 16 19-20  55 The front door     8143 all above
+// 22 Prompts            2767 16 19     56 The demo server    8319 all above
+// 23 Progress, logging  2850 I         57 What messages mean 8521 I
+// 24 Input requests     2949 18        58 The wire log       8688 10 57
+// 25 Round trips        3183 21-22 24  59 Wire taps          8866 9 12 58
+// 26 Subscriptions      3465 I         60 Arguments          9005 9 46 58
+// 27 Rate limits        3618 6 16-17   61 Answering a server 9168 all above
+// 28 Assemble           3664 6         62 Calling a server   9334 all above
+// 29 Client             3722 6         63 Looking around     9491 all above
+// 30 Checked results    3945 18 29     64 The demo           9666 all above
+// 31 Answering          3991 25 29     65 The demo's login   9773 all above
+// 32 Caching            4129 16 26     66 The demo's command 9905 all above
+// 33 Subscribing        4256 26 29     67 Command line       9949 all above
+// 34 Older revisions    4371 24
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -410,7 +410,7 @@ export interface Feature { notifications?: NotificationHandlers; mirrors?: Mirro
 /** Somebody whom the transport knows; no two have one id. */
 export interface Principal { readonly id: string }
 export interface Lane {
-  readonly principal?: Principal; readonly stateMs?: number; // how long its requestState is good
+  readonly principal?: Principal;
   header?(name: string): string | null; // of the HTTP request, where there is one
 }
 
@@ -3241,6 +3241,7 @@ export interface Context {
   /** What the handler itself gave as requestState in the round before. */
   readonly requestState: string | undefined;
 }
+export interface Lane { readonly stateMs?: number } // how long its requestState is good
 export interface RoundTripsOptions {
   compile: CompileSchema;
   /** Secret of 32 characters or more, the same on all machines that share the work; random. */
