@@ -3241,7 +3241,7 @@ export interface Context {
   /** What the handler itself gave as requestState in the round before. */
   readonly requestState: string | undefined;
 }
-export interface Lane { readonly stateMs?: number } // how long its requestState is good
+export interface Lane { readonly stateMs?: number } // that its requestState is good
 export interface RoundTripsOptions {
   compile: CompileSchema;
   /** Secret of 32 characters or more, the same on all machines that share the work; random. */
@@ -3339,9 +3339,9 @@ function stateBox({ key, ttlMs = 600_000, now = Date.now, maxState = 65_536 }: R
       for (const [key, value] of kept) {
         await value.then((value) => done.push([key, value]), () => {}); // failed: done again
       }
-      const questions = [...asked].map(([key, request]) => [key, digestOf(request)]);
-      const state = await seal(JSON.stringify({ asked: questions, own, answers: [...answers],
-        until: now() + (context.lane.stateMs ?? ttlMs), kept: done }), bindingOf(context));
+      const state = await seal(JSON.stringify({ own, answers: [...answers], kept: done,
+        asked: [...asked].map(([key, request]) => [key, digestOf(request)]),
+        until: now() + (context.lane.stateMs ?? ttlMs) }), bindingOf(context));
       if (state.length <= maxState) return state;
       throw new RangeError(`requestState would take ${state.length} of ${maxState} characters: ` +
         "keep less in context.once");
