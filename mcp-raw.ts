@@ -8049,13 +8049,13 @@ export async function loopbackVisitor(show: (url: string) => unknown,
   const waiting = new Map<string, (url: string) => void>(); // by state: others may knock too
   const at = (bound: number) => `http://127.0.0.1:${bound}/callback`;
   const listener = (request: NodeRequest, response: NodeResponse) => {
-    const url = new URL(request.url ?? "/", at(port));
-    const found = waiting.get(url.searchParams.get("state") ?? "");
-    const known = found !== undefined && url.pathname === "/callback";
+    const query = request.url?.split(/\?(.*)/)[1]; // "//" is a target, too, and no URL
+    const found = waiting.get(new URLSearchParams(query).get("state") ?? "");
+    const known = found !== undefined && pathOf(request) === "/callback";
     response.writeHead(known ? 200 : 404, { "Content-Type": "text/html", Connection: "close" });
     response.end(`<!doctype html><title>mcp-raw</title><p>${known
       ? "You can close this page and go back to the program." : "No login is waiting for this."}`);
-    if (known) found(url.href);
+    if (known) found(`${redirectUri}?${query}`);
   };
   const bind = (bound: number) => listenOnNode(listener, bound, "127.0.0.1", at);
   const { url: redirectUri, close } = await bind(port).catch((error: { code?: string }) => {
