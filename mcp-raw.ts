@@ -33,25 +33,25 @@
 // 12 HTTP requests      1388 11        46 Registration       6309 45
 // 13 HTTP server        1554 10 12     47 Tokens             6419 46
 // 14 HTTP client        1816 10-11     48 Authorized fetch   6560 47
-// 15 Types from schemas 1972 -         49 JSON Schema        6821 -
-// 16 Results            2066 I         50 Patterns           7302 -
-// 17 Lists              2147 I         51 Formats            7429 -
-// 18 Tools              2220 11 15-17  52 Node, Bun, Deno    7580 9 13
-// 19 Completion         2415 17        53 Child processes    7827 52
-// 20 URI templates      2497 -         54 Signing in         8037 48 52
-// 21 Resources          2650 16 19-20  55 The front door     8134 all above
-// 22 Prompts            2767 16 19     56 The demo server    8310 all above
-// 23 Progress, logging  2850 I         57 What messages mean 8512 I
-// 24 Input requests     2949 18        58 The wire log       8679 10 57
-// 25 Round trips        3183 21-22 24  59 Wire taps          8857 9 12 58
-// 26 Subscriptions      3464 I         60 Arguments          8996 9 46 58
-// 27 Rate limits        3617 6 16-17   61 Answering a server 9159 all above
-// 28 Assemble           3663 6         62 Calling a server   9325 all above
-// 29 Client             3721 6         63 Looking around     9482 all above
-// 30 Checked results    3944 18 29     64 The demo           9657 all above
-// 31 Answering          3990 25 29     65 The demo's login   9764 all above
-// 32 Caching            4128 16 26     66 The demo's command 9896 all above
-// 33 Subscribing        4255 26 29     67 Command line       9940 all above
+// 15 Types from schemas 1972 -         49 JSON Schema        6827 -
+// 16 Results            2066 I         50 Patterns           7308 -
+// 17 Lists              2147 I         51 Formats            7435 -
+// 18 Tools              2220 11 15-17  52 Node, Bun, Deno    7586 9 13
+// 19 Completion         2415 17        53 Child processes    7833 52
+// 20 URI templates      2497 -         54 Signing in         8043 48 52
+// 21 Resources          2650 16 19-20  55 The front door     8140 all above
+// 22 Prompts            2767 16 19     56 The demo server    8316 all above
+// 23 Progress, logging  2850 I         57 What messages mean 8518 I
+// 24 Input requests     2949 18        58 The wire log       8685 10 57
+// 25 Round trips        3183 21-22 24  59 Wire taps          8863 9 12 58
+// 26 Subscriptions      3464 I         60 Arguments          9002 9 46 58
+// 27 Rate limits        3617 6 16-17   61 Answering a server 9165 all above
+// 28 Assemble           3663 6         62 Calling a server   9331 all above
+// 29 Client             3721 6         63 Looking around     9488 all above
+// 30 Checked results    3944 18 29     64 The demo           9663 all above
+// 31 Answering          3990 25 29     65 The demo's login   9770 all above
+// 32 Caching            4128 16 26     66 The demo's command 9902 all above
+// 33 Subscribing        4255 26 29     67 Command line       9946 all above
 // 34 Older revisions    4370 24
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
@@ -6655,7 +6655,13 @@ const contextOf = ({ options, store, inner }: AuthorizedState, place: Place, sco
 async function refresh(state: AuthorizedState, place: Place, { tokens, asked }: Held):
   Promise<Renewal | undefined> {
   const { refresh_token } = tokens;
-  if (refresh_token === undefined) return undefined;
+  const faster = async (): Promise<Renewal | undefined> => { // another call, or another program
+    const now = await heldOf(state);
+    return now && now.tokens.access_token !== tokens.access_token
+      ? { held: now, by: "store" } : undefined;
+  };
+  const done = await faster(); // it can be spent once, and who does so again loses all tokens
+  if (done !== undefined || refresh_token === undefined) return done;
   const { identify, request } = contextOf(state, place);
   try {
     const fresh = await request(await identify(),
@@ -6665,8 +6671,8 @@ async function refresh(state: AuthorizedState, place: Place, { tokens, asked }: 
     // A server that is down has refused nothing.
     const final = error instanceof AuthorizationError && /^invalid_|^unauth/.test(error.code);
     if (!final) throw error;
-    const now = await heldOf(state); // another program may have been faster
-    if (now && now.tokens.access_token !== tokens.access_token) return { held: now, by: "store" };
+    const won = await faster();
+    if (won !== undefined) return won;
     const { refresh_token: spent, ...rest } = tokens;
     const { resource, server: { issuer } } = place;
     await state.store.save(tokensKey({ issuer, resource }), { asked, tokens: rest });
