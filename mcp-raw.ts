@@ -31,27 +31,27 @@
 // 10 Server-sent events 1119 6         44 Protected server   6062 12 43
 // 11 Mirrored headers   1232 6         45 Discovery          6170 10 43
 // 12 HTTP requests      1388 11        46 Registration       6309 45
-// 13 HTTP server        1554 10 12     47 Tokens             6419 46
-// 14 HTTP client        1816 10-11     48 Authorized fetch   6560 47
-// 15 Types from schemas 1972 -         49 JSON Schema        6828 -
-// 16 Results            2066 I         50 Patterns           7309 -
-// 17 Lists              2147 I         51 Formats            7436 -
-// 18 Tools              2220 11 15-17  52 Node, Bun, Deno    7587 9 13
-// 19 Completion         2415 17        53 Child processes    7834 52
-// 20 URI templates      2497 -         54 Signing in         8044 48 52
-// 21 Resources          2650 16 19-20  55 The front door     8141 all above
-// 22 Prompts            2767 16 19     56 The demo server    8317 all above
-// 23 Progress, logging  2850 I         57 What messages mean 8519 I
-// 24 Input requests     2949 18        58 The wire log       8686 10 57
-// 25 Round trips        3183 21-22 24  59 Wire taps          8864 9 12 58
-// 26 Subscriptions      3464 I         60 Arguments          9003 9 46 58
-// 27 Rate limits        3617 6 16-17   61 Answering a server 9166 all above
-// 28 Assemble           3663 6         62 Calling a server   9332 all above
-// 29 Client             3721 6         63 Looking around     9489 all above
-// 30 Checked results    3944 18 29     64 The demo           9664 all above
-// 31 Answering          3990 25 29     65 The demo's login   9771 all above
-// 32 Caching            4128 16 26     66 The demo's command 9903 all above
-// 33 Subscribing        4255 26 29     67 Command line       9947 all above
+// 13 HTTP server        1554 10 12     47 Tokens             6420 46
+// 14 HTTP client        1816 10-11     48 Authorized fetch   6561 47
+// 15 Types from schemas 1972 -         49 JSON Schema        6829 -
+// 16 Results            2066 I         50 Patterns           7310 -
+// 17 Lists              2147 I         51 Formats            7437 -
+// 18 Tools              2220 11 15-17  52 Node, Bun, Deno    7588 9 13
+// 19 Completion         2415 17        53 Child processes    7835 52
+// 20 URI templates      2497 -         54 Signing in         8045 48 52
+// 21 Resources          2650 16 19-20  55 The front door     8142 all above
+// 22 Prompts            2767 16 19     56 The demo server    8318 all above
+// 23 Progress, logging  2850 I         57 What messages mean 8520 I
+// 24 Input requests     2949 18        58 The wire log       8687 10 57
+// 25 Round trips        3183 21-22 24  59 Wire taps          8865 9 12 58
+// 26 Subscriptions      3464 I         60 Arguments          9004 9 46 58
+// 27 Rate limits        3617 6 16-17   61 Answering a server 9167 all above
+// 28 Assemble           3663 6         62 Calling a server   9333 all above
+// 29 Client             3721 6         63 Looking around     9490 all above
+// 30 Checked results    3944 18 29     64 The demo           9665 all above
+// 31 Answering          3990 25 29     65 The demo's login   9772 all above
+// 32 Caching            4128 16 26     66 The demo's command 9904 all above
+// 33 Subscribing        4255 26 29     67 Command line       9948 all above
 // 34 Older revisions    4370 24
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
@@ -6408,7 +6408,8 @@ export async function identify(server: AuthorizationServerMetadata, redirectUri:
   const { client_secret_expires_at: ends = 0, redirect_uris: uris } = stored ?? {};
   const fits = redirectUri === undefined || uris === undefined || uris.includes(redirectUri);
   if (stored !== undefined && fits && (ends === 0 || ends * 1000 > now())) return stored;
-  const uri = redirectUri === undefined ? {} : { redirect_uris: [redirectUri] };
+  const wanted = redirectUri === undefined ? uris : [redirectUri];
+  const uri = wanted && { redirect_uris: wanted };
   const registered = { ...uri,
     ...await registerClient(server, { ...uri, ...options.clientMetadata }, inner) };
   await store.save(clientKey(issuer), registered);
