@@ -30,28 +30,28 @@
 //  9 stdio               881 8         43 Challenges         5949 6
 // 10 Server-sent events 1119 6         44 Protected server   6062 12 43
 // 11 Mirrored headers   1232 6         45 Discovery          6170 10 43
-// 12 HTTP requests      1388 11        46 Registration       6309 45
-// 13 HTTP server        1554 10 12     47 Tokens             6420 46
-// 14 HTTP client        1816 10-11     48 Authorized fetch   6561 47
-// 15 Types from schemas 1972 -         49 JSON Schema        6829 -
-// 16 Results            2066 I         50 Patterns           7310 -
-// 17 Lists              2147 I         51 Formats            7437 -
-// 18 Tools              2220 11 15-17  52 Node, Bun, Deno    7588 9 13
-// 19 Completion         2415 17        53 Child processes    7835 52
-// 20 URI templates      2497 -         54 Signing in         8045 48 52
-// 21 Resources          2650 16 19-20  55 The front door     8142 all above
-// 22 Prompts            2767 16 19     56 The demo server    8318 all above
-// 23 Progress, logging  2850 I         57 What messages mean 8520 I
-// 24 Input requests     2949 18        58 The wire log       8687 10 57
-// 25 Round trips        3183 21-22 24  59 Wire taps          8865 9 12 58
-// 26 Subscriptions      3464 I         60 Arguments          9004 9 46 58
-// 27 Rate limits        3617 6 16-17   61 Answering a server 9167 all above
-// 28 Assemble           3663 6         62 Calling a server   9333 all above
-// 29 Client             3721 6         63 Looking around     9490 all above
-// 30 Checked results    3944 18 29     64 The demo           9665 all above
-// 31 Answering          3990 25 29     65 The demo's login   9772 all above
-// 32 Caching            4128 16 26     66 The demo's command 9904 all above
-// 33 Subscribing        4255 26 29     67 Command line       9948 all above
+// 12 HTTP requests      1388 11        46 Registration       6310 45
+// 13 HTTP server        1554 10 12     47 Tokens             6421 46
+// 14 HTTP client        1816 10-11     48 Authorized fetch   6562 47
+// 15 Types from schemas 1972 -         49 JSON Schema        6830 -
+// 16 Results            2066 I         50 Patterns           7311 -
+// 17 Lists              2147 I         51 Formats            7438 -
+// 18 Tools              2220 11 15-17  52 Node, Bun, Deno    7589 9 13
+// 19 Completion         2415 17        53 Child processes    7836 52
+// 20 URI templates      2497 -         54 Signing in         8046 48 52
+// 21 Resources          2650 16 19-20  55 The front door     8143 all above
+// 22 Prompts            2767 16 19     56 The demo server    8319 all above
+// 23 Progress, logging  2850 I         57 What messages mean 8521 I
+// 24 Input requests     2949 18        58 The wire log       8688 10 57
+// 25 Round trips        3183 21-22 24  59 Wire taps          8866 9 12 58
+// 26 Subscriptions      3464 I         60 Arguments          9005 9 46 58
+// 27 Rate limits        3617 6 16-17   61 Answering a server 9168 all above
+// 28 Assemble           3663 6         62 Calling a server   9334 all above
+// 29 Client             3721 6         63 Looking around     9491 all above
+// 30 Checked results    3944 18 29     64 The demo           9666 all above
+// 31 Answering          3990 25 29     65 The demo's login   9773 all above
+// 32 Caching            4128 16 26     66 The demo's command 9905 all above
+// 33 Subscribing        4255 26 29     67 Command line       9949 all above
 // 34 Older revisions    4370 24
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
@@ -6198,11 +6198,12 @@ export interface AuthorizationServerMetadata {
 }
 const MAX_DOCUMENT = 256 * 1024; // bytes, of metadata and of answers to a grant
 
-/** A JSON object out of a response; undefined when it holds none. */
+/** A JSON object out of a response, without what is null; undefined when it holds none. */
 async function readDocument(response: Response): Promise<Params | undefined> {
   try {
     const value: unknown = JSON.parse(await readText(response.body, MAX_DOCUMENT) ?? "");
-    return isObject(value) ? value : undefined;
+    return isObject(value) // what some leave out, others write as null
+      ? Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null)) : undefined;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
@@ -6552,7 +6553,7 @@ export async function requestTokens(server: AuthorizationServerMetadata, client:
   if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token) || !known) {
     throw new AuthorizationError("token", `${what} gave no token that we can use`);
   }
-  const seconds = lasts === undefined || lasts === null ? NaN : Number(lasts);
+  const seconds = Number(lasts);
   return { ...rest, access_token: token, token_type: String(type),
     ...(seconds >= 0 && { expires_at: now() + seconds * 1000 }) };
 }
