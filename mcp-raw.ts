@@ -30,28 +30,28 @@
 //  9 stdio               881 8         43 Challenges         5949 6
 // 10 Server-sent events 1119 6         44 Protected server   6062 12 43
 // 11 Mirrored headers   1232 6         45 Discovery          6170 10 43
-// 12 HTTP requests      1388 11        46 Registration       6310 45
-// 13 HTTP server        1554 10 12     47 Tokens             6421 46
-// 14 HTTP client        1816 10-11     48 Authorized fetch   6562 47
-// 15 Types from schemas 1972 -         49 JSON Schema        6830 -
-// 16 Results            2066 I         50 Patterns           7311 -
-// 17 Lists              2147 I         51 Formats            7438 -
-// 18 Tools              2220 11 15-17  52 Node, Bun, Deno    7589 9 13
-// 19 Completion         2415 17        53 Child processes    7836 52
-// 20 URI templates      2497 -         54 Signing in         8046 48 52
-// 21 Resources          2650 16 19-20  55 The front door     8143 all above
-// 22 Prompts            2767 16 19     56 The demo server    8319 all above
-// 23 Progress, logging  2850 I         57 What messages mean 8521 I
-// 24 Input requests     2949 18        58 The wire log       8688 10 57
-// 25 Round trips        3183 21-22 24  59 Wire taps          8866 9 12 58
-// 26 Subscriptions      3464 I         60 Arguments          9005 9 46 58
-// 27 Rate limits        3617 6 16-17   61 Answering a server 9168 all above
-// 28 Assemble           3663 6         62 Calling a server   9334 all above
-// 29 Client             3721 6         63 Looking around     9491 all above
-// 30 Checked results    3944 18 29     64 The demo           9666 all above
-// 31 Answering          3990 25 29     65 The demo's login   9773 all above
-// 32 Caching            4128 16 26     66 The demo's command 9905 all above
-// 33 Subscribing        4255 26 29     67 Command line       9949 all above
+// 12 HTTP requests      1388 11        46 Registration       6315 45
+// 13 HTTP server        1554 10 12     47 Tokens             6426 46
+// 14 HTTP client        1816 10-11     48 Authorized fetch   6567 47
+// 15 Types from schemas 1972 -         49 JSON Schema        6835 -
+// 16 Results            2066 I         50 Patterns           7316 -
+// 17 Lists              2147 I         51 Formats            7443 -
+// 18 Tools              2220 11 15-17  52 Node, Bun, Deno    7594 9 13
+// 19 Completion         2415 17        53 Child processes    7841 52
+// 20 URI templates      2497 -         54 Signing in         8051 48 52
+// 21 Resources          2650 16 19-20  55 The front door     8148 all above
+// 22 Prompts            2767 16 19     56 The demo server    8324 all above
+// 23 Progress, logging  2850 I         57 What messages mean 8526 I
+// 24 Input requests     2949 18        58 The wire log       8693 10 57
+// 25 Round trips        3183 21-22 24  59 Wire taps          8871 9 12 58
+// 26 Subscriptions      3464 I         60 Arguments          9010 9 46 58
+// 27 Rate limits        3617 6 16-17   61 Answering a server 9173 all above
+// 28 Assemble           3663 6         62 Calling a server   9339 all above
+// 29 Client             3721 6         63 Looking around     9496 all above
+// 30 Checked results    3944 18 29     64 The demo           9671 all above
+// 31 Answering          3990 25 29     65 The demo's login   9778 all above
+// 32 Caching            4128 16 26     66 The demo's command 9910 all above
+// 33 Subscribing        4255 26 29     67 Command line       9954 all above
 // 34 Older revisions    4370 24
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
@@ -6278,6 +6278,10 @@ export async function discoverIssuer(issuer: string, inner: typeof fetch,
     const needed = name === "token_endpoint" || document[name] !== undefined;
     if (needed) trustedUrl(document[name], name, issuer);
   }
+  for (const kind of ["code_challenge", "token_endpoint_auth"]) {
+    const name = `${kind}_methods_supported`;
+    if (!Array.isArray(document[name])) delete document[name]; // it says nothing
+  }
   return document as unknown as AuthorizationServerMetadata;
 }
 
@@ -6288,12 +6292,13 @@ export async function locate(url: string, hint: string | undefined, inner: typeo
   { prefer, version }: { prefer?: string; version?: string | null } = {}): Promise<Place> {
   const described = await discoverResource(url, hint, inner);
   if (described !== undefined) {
-    const { resource, authorization_servers: issuers = [], scopes_supported: scopes } = described;
+    const { resource, authorization_servers: named, scopes_supported: scopes } = described;
+    const issuers = [named ?? []].flat();
     const issuer = issuers.find((one) => one === prefer) ?? issuers[0];
-    const named = trustedUrl(issuer, "authorization_servers[0]", url);
-    const server = await discoverIssuer(named, inner);
+    const chosen = trustedUrl(issuer, "authorization_servers[0]", url);
+    const server = await discoverIssuer(chosen, inner);
     if (server === undefined) {
-      throw new AuthorizationError("discovery", `${named} does not say how to get tokens from it`);
+      throw new AuthorizationError("discovery", `${chosen} does not say how to get tokens from it`);
     }
     return { resource, server, ...(Array.isArray(scopes) && { scopes }) };
   }
