@@ -6209,10 +6209,10 @@ async function readDocument(response: Response): Promise<Params | undefined> {
     throw error;
   }
 }
-/** A fetch whose failure says where; a browser's CORS is one too. */
+/** A fetch that ends in time, and whose failure says where; a browser's CORS is one too. */
 async function askFor(inner: typeof fetch, url: string, init: RequestInit): Promise<Response> {
   try {
-    return await fetchHere(inner, url, init);
+    return await fetchHere(inner, url, { ...init, signal: AbortSignal.timeout(30_000) });
   } catch (cause) {
     if (isKnown(cause)) throw cause;
     throw new TransportError("unreachable", `Cannot reach ${bareUrl(url)}: ${reasonOf(cause)}`,
