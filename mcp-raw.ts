@@ -28,30 +28,30 @@
 //  7 Channel server      539 6         41 Either era         5607 33 40
 //  8 Channel client      716 7         42 Older servers over HTTP 5705 14 33 40
 //  9 stdio               881 8         43 Challenges         5949 6
-// 10 Server-sent events 1119 6         44 Protected server   6062 12 43
-// 11 Mirrored headers   1232 6         45 Discovery          6170 10 43
-// 12 HTTP requests      1388 11        46 Registration       6315 45
-// 13 HTTP server        1554 10 12     47 Tokens             6426 46
-// 14 HTTP client        1816 10-11     48 Authorized fetch   6567 47
-// 15 Types from schemas 1972 -         49 JSON Schema        6835 -
-// 16 Results            2066 I         50 Patterns           7316 -
-// 17 Lists              2147 I         51 Formats            7443 -
-// 18 Tools              2220 11 15-17  52 Node, Bun, Deno    7594 9 13
-// 19 Completion         2415 17        53 Child processes    7841 52
-// 20 URI templates      2497 -         54 Signing in         8051 48 52
-// 21 Resources          2650 16 19-20  55 The front door     8148 all above
-// 22 Prompts            2767 16 19     56 The demo server    8324 all above
-// 23 Progress, logging  2850 I         57 What messages mean 8526 I
-// 24 Input requests     2949 18        58 The wire log       8693 10 57
-// 25 Round trips        3183 21-22 24  59 Wire taps          8871 9 12 58
-// 26 Subscriptions      3464 I         60 Arguments          9010 9 46 58
-// 27 Rate limits        3617 6 16-17   61 Answering a server 9173 all above
-// 28 Assemble           3663 6         62 Calling a server   9339 all above
-// 29 Client             3721 6         63 Looking around     9496 all above
-// 30 Checked results    3944 18 29     64 The demo           9671 all above
-// 31 Answering          3990 25 29     65 The demo's login   9778 all above
-// 32 Caching            4128 16 26     66 The demo's command 9910 all above
-// 33 Subscribing        4255 26 29     67 Command line       9954 all above
+// 10 Server-sent events 1119 6         44 Protected server   6064 12 43
+// 11 Mirrored headers   1232 6         45 Discovery          6172 10 43
+// 12 HTTP requests      1388 11        46 Registration       6317 45
+// 13 HTTP server        1554 10 12     47 Tokens             6428 46
+// 14 HTTP client        1816 10-11     48 Authorized fetch   6569 47
+// 15 Types from schemas 1972 -         49 JSON Schema        6837 -
+// 16 Results            2066 I         50 Patterns           7318 -
+// 17 Lists              2147 I         51 Formats            7445 -
+// 18 Tools              2220 11 15-17  52 Node, Bun, Deno    7596 9 13
+// 19 Completion         2415 17        53 Child processes    7843 52
+// 20 URI templates      2497 -         54 Signing in         8053 48 52
+// 21 Resources          2650 16 19-20  55 The front door     8150 all above
+// 22 Prompts            2767 16 19     56 The demo server    8326 all above
+// 23 Progress, logging  2850 I         57 What messages mean 8528 I
+// 24 Input requests     2949 18        58 The wire log       8695 10 57
+// 25 Round trips        3183 21-22 24  59 Wire taps          8873 9 12 58
+// 26 Subscriptions      3464 I         60 Arguments          9012 9 46 58
+// 27 Rate limits        3617 6 16-17   61 Answering a server 9175 all above
+// 28 Assemble           3663 6         62 Calling a server   9341 all above
+// 29 Client             3721 6         63 Looking around     9498 all above
+// 30 Checked results    3944 18 29     64 The demo           9673 all above
+// 31 Answering          3990 25 29     65 The demo's login   9780 all above
+// 32 Caching            4128 16 26     66 The demo's command 9912 all above
+// 33 Subscribing        4255 26 29     67 Command line       9956 all above
 // 34 Older revisions    4370 24
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
@@ -5999,10 +5999,12 @@ export function formatChallenge(scheme: string, parameters: Record<string, strin
 const THIS_MACHINE = /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/;
 /** How far away a host is: 0 this machine, 1 a private network, 2 the rest. */
 function distanceOf(hostname: string): 0 | 1 | 2 {
-  const host = hostname.replace(/\.$/, "");
-  if (THIS_MACHINE.test(host) || /^(?:0(?:\.\d+){3}|\[::\]|\[::ffff:.*\])$/.test(host)) return 0;
-  const near = /^(?:10|192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))\.[\d.]+$|^\[f(?:[cd]|e[89ab])/;
-  return near.test(host) ? 1 : 2;
+  const host = hostname.replace(/\.+$/, "");
+  const here = /^(?:0(?:\.\d+){3}|\[(?:::|64:ff9b:|2002:).*)$/; // an IPv4 in IPv6, too
+  if (THIS_MACHINE.test(host) || here.test(host)) return 0;
+  const near = /^(?:10|192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01])|198\.1[89])\.[\d.]+$|^\[f[cde]/;
+  const shared = /^100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.[\d.]+$/; // RFC 6598
+  return near.test(host) || shared.test(host) ? 1 : 2;
 }
 /**
  * A URL that somebody gave, as given. Throws AuthorizationError "insecure" unless it is https, or
