@@ -1707,7 +1707,7 @@ export function endpoint(methods: Record<string, HttpHandler>, options: HttpOpti
       if (fault !== undefined) return fault;
       if (handler !== undefined) {
         const admitted = guard && await guard.admit(http);
-        if (admitted !== undefined && "status" in admitted) return admitted;
+        if (admitted !== undefined && !("id" in admitted)) return admitted;
         if (admitted !== undefined) http.principal = admitted;
         return await handler(http);
       }
