@@ -6143,12 +6143,12 @@ export function protect(options: ProtectOptions): Guard {
       if (token === undefined) return challenge(400, [], "invalid_request", "this is no token");
       const refused = (why: string) => challenge(401, scopes, "invalid_token", why);
       const access = await verify(token, http);
-      if (access === undefined) return refused("the token is not valid");
+      if (!access?.id) return refused("the token is not valid");
       // MUST: issued for this server (spec basic/authorization#token-handling)
       const ours = [access.audience].flat().some((one) => sameUrl(one, resource));
       if (!ours) return refused(`the token is not for ${resource}`);
       // MUST: 401 when it has expired (spec basic/authorization#token-handling)
-      if (access.expiresAt !== undefined && access.expiresAt <= now()) {
+      if (access.expiresAt !== undefined && !(access.expiresAt > now())) { // NaN is over, too
         return refused("the token has expired");
       }
       if (lacking(access, scopes)) {
