@@ -6108,8 +6108,8 @@ const openDocument = (document: Params): HttpHandler => async ({ method }) => {
   if (method === "OPTIONS") {
     return { status: 204, headers: { ...headers, "Access-Control-Allow-Headers": "*" } };
   }
-  return method === "GET" ? { status: 200, headers, body: JSON.stringify(document) }
-    : { status: 405, headers: { Allow: "GET" } };
+  return method === "GET" || method === "HEAD" ? { status: 200, headers, body: JSON.stringify(document) }
+    : { status: 405, headers: { Allow: "GET, HEAD, OPTIONS" } };
 };
 
 /** A guard that asks for tokens; its routes are the metadata, at the path form and the root. */
