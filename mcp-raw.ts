@@ -40,18 +40,18 @@
 // 19 Completion         2415 17        53 Child processes    7843 52
 // 20 URI templates      2497 -         54 Signing in         8053 48 52
 // 21 Resources          2650 16 19-20  55 The front door     8150 all above
-// 22 Prompts            2767 16 19     56 The demo server    8326 all above
-// 23 Progress, logging  2850 I         57 What messages mean 8528 I
-// 24 Input requests     2949 18        58 The wire log       8695 10 57
-// 25 Round trips        3183 21-22 24  59 Wire taps          8873 9 12 58
-// 26 Subscriptions      3464 I         60 Arguments          9012 9 46 58
-// 27 Rate limits        3617 6 16-17   61 Answering a server 9175 all above
-// 28 Assemble           3663 6         62 Calling a server   9341 all above
-// 29 Client             3721 6         63 Looking around     9498 all above
-// 30 Checked results    3944 18 29     64 The demo           9673 all above
-// 31 Answering          3990 25 29     65 The demo's login   9780 all above
-// 32 Caching            4128 16 26     66 The demo's command 9912 all above
-// 33 Subscribing        4255 26 29     67 Command line       9956 all above
+// 22 Prompts            2767 16 19     56 The demo server    8327 all above
+// 23 Progress, logging  2850 I         57 What messages mean 8529 I
+// 24 Input requests     2949 18        58 The wire log       8696 10 57
+// 25 Round trips        3183 21-22 24  59 Wire taps          8874 9 12 58
+// 26 Subscriptions      3464 I         60 Arguments          9013 9 46 58
+// 27 Rate limits        3617 6 16-17   61 Answering a server 9176 all above
+// 28 Assemble           3663 6         62 Calling a server   9342 all above
+// 29 Client             3721 6         63 Looking around     9499 all above
+// 30 Checked results    3944 18 29     64 The demo           9674 all above
+// 31 Answering          3990 25 29     65 The demo's login   9781 all above
+// 32 Caching            4128 16 26     66 The demo's command 9913 all above
+// 33 Subscribing        4255 26 29     67 Command line       9957 all above
 // 34 Older revisions    4370 24
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
@@ -8262,7 +8262,8 @@ export function server<const S extends readonly unknown[] = []>(
       const loopbackOnly = /^(127\.|localhost$|::1$)/.test(host);
       const open = new Set<OpenLane>();
       const { url, close } =
-        await listen(handler({ loopbackOnly, open }), port, { routes, ...listening, open });
+        await listen(handler({ loopbackOnly, open }), port,
+          { ...listening, routes: { ...listening.routes, ...routes }, open });
       serving.add(close);
       return { url, async close() {
         const last = serving.delete(close) && serving.size === 0;
