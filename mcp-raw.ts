@@ -6492,7 +6492,7 @@ export async function beginLogin({ server, resource }: Place, client: ClientInfo
 }
 /** The code that the browser came back with. Throws AuthorizationError. */
 export function readCallback(callback: string, { state, issuer, says }: Login): string {
-  const { searchParams } = new URL(callback);
+  const searchParams = new URLSearchParams(/\?([^#]*)/.exec(callback)?.[1]);
   const only = (name: string) => {
     const [value, more] = searchParams.getAll(name);
     if (more !== undefined) throw new AuthorizationError("callback", `${name} is there twice`);
