@@ -28,30 +28,30 @@
 //  7 Channel server      539 6         41 Either era         5607 33 40
 //  8 Channel client      716 7         42 Older servers over HTTP 5705 14 33 40
 //  9 stdio               881 8         43 Challenges         5949 6
-// 10 Server-sent events 1119 6         44 Protected server   6064 12 43
-// 11 Mirrored headers   1232 6         45 Discovery          6172 10 43
-// 12 HTTP requests      1388 11        46 Registration       6317 45
-// 13 HTTP server        1554 10 12     47 Tokens             6428 46
-// 14 HTTP client        1816 10-11     48 Authorized fetch   6569 47
-// 15 Types from schemas 1972 -         49 JSON Schema        6837 -
-// 16 Results            2066 I         50 Patterns           7318 -
-// 17 Lists              2147 I         51 Formats            7445 -
-// 18 Tools              2220 11 15-17  52 Node, Bun, Deno    7596 9 13
-// 19 Completion         2415 17        53 Child processes    7843 52
-// 20 URI templates      2497 -         54 Signing in         8053 48 52
-// 21 Resources          2650 16 19-20  55 The front door     8150 all above
-// 22 Prompts            2767 16 19     56 The demo server    8327 all above
-// 23 Progress, logging  2850 I         57 What messages mean 8529 I
-// 24 Input requests     2949 18        58 The wire log       8696 10 57
-// 25 Round trips        3183 21-22 24  59 Wire taps          8874 9 12 58
-// 26 Subscriptions      3464 I         60 Arguments          9013 9 46 58
-// 27 Rate limits        3617 6 16-17   61 Answering a server 9176 all above
-// 28 Assemble           3663 6         62 Calling a server   9342 all above
-// 29 Client             3721 6         63 Looking around     9499 all above
-// 30 Checked results    3944 18 29     64 The demo           9674 all above
-// 31 Answering          3990 25 29     65 The demo's login   9781 all above
-// 32 Caching            4128 16 26     66 The demo's command 9913 all above
-// 33 Subscribing        4255 26 29     67 Command line       9957 all above
+// 10 Server-sent events 1119 6         44 Protected server   6066 12 43
+// 11 Mirrored headers   1232 6         45 Discovery          6174 10 43
+// 12 HTTP requests      1388 11        46 Registration       6319 45
+// 13 HTTP server        1554 10 12     47 Tokens             6430 46
+// 14 HTTP client        1816 10-11     48 Authorized fetch   6571 47
+// 15 Types from schemas 1972 -         49 JSON Schema        6839 -
+// 16 Results            2066 I         50 Patterns           7320 -
+// 17 Lists              2147 I         51 Formats            7447 -
+// 18 Tools              2220 11 15-17  52 Node, Bun, Deno    7598 9 13
+// 19 Completion         2415 17        53 Child processes    7845 52
+// 20 URI templates      2497 -         54 Signing in         8055 48 52
+// 21 Resources          2650 16 19-20  55 The front door     8152 all above
+// 22 Prompts            2767 16 19     56 The demo server    8329 all above
+// 23 Progress, logging  2850 I         57 What messages mean 8531 I
+// 24 Input requests     2949 18        58 The wire log       8698 10 57
+// 25 Round trips        3183 21-22 24  59 Wire taps          8876 9 12 58
+// 26 Subscriptions      3464 I         60 Arguments          9015 9 46 58
+// 27 Rate limits        3617 6 16-17   61 Answering a server 9178 all above
+// 28 Assemble           3663 6         62 Calling a server   9344 all above
+// 29 Client             3721 6         63 Looking around     9501 all above
+// 30 Checked results    3944 18 29     64 The demo           9676 all above
+// 31 Answering          3990 25 29     65 The demo's login   9783 all above
+// 32 Caching            4128 16 26     66 The demo's command 9915 all above
+// 33 Subscribing        4255 26 29     67 Command line       9959 all above
 // 34 Older revisions    4370 24
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
@@ -5963,6 +5963,7 @@ export interface Challenge { scheme: string; parameters: Record<string, string> 
 
 const PARAMETER = /([!#$%&'*+.^`|~\w-]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/y;
 const SCHEME = /[!#$%&'*+.^`|~\w-]+(?=[\s,]|$)/y;
+const TOKEN68 = /[\w.~+/-]+=*(?=[\s,]|$)/y; // what Negotiate says instead of parameters
 /** Reads WWW-Authenticate: Basic realm="a, b", Bearer scope="r w" -> two challenges. */
 export function parseChallenges(header: string): Challenge[] {
   const challenges: Challenge[] = [];
@@ -5982,6 +5983,7 @@ export function parseChallenges(header: string): Challenge[] {
       continue;
     }
     const [scheme] = take(SCHEME) ?? [];
+    if (scheme === undefined && take(TOKEN68) !== null) continue;
     if (scheme === undefined) break; // it is no header that this grammar knows
     challenges.push({ scheme: scheme.toLowerCase(), parameters: { __proto__: null } as never });
   }
