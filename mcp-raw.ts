@@ -39,19 +39,19 @@
 // 18 Tools              2220 11 15-17  52 Node, Bun, Deno    7599 9 13
 // 19 Completion         2415 17        53 Child processes    7846 52
 // 20 URI templates      2497 -         54 Signing in         8056 48 52
-// 21 Resources          2650 16 19-20  55 The front door     8153 all above
-// 22 Prompts            2767 16 19     56 The demo server    8330 all above
-// 23 Progress, logging  2850 I         57 What messages mean 8532 I
-// 24 Input requests     2949 18        58 The wire log       8699 10 57
-// 25 Round trips        3183 21-22 24  59 Wire taps          8877 9 12 58
-// 26 Subscriptions      3464 I         60 Arguments          9016 9 46 58
-// 27 Rate limits        3617 6 16-17   61 Answering a server 9179 all above
-// 28 Assemble           3663 6         62 Calling a server   9345 all above
-// 29 Client             3721 6         63 Looking around     9502 all above
-// 30 Checked results    3944 18 29     64 The demo           9677 all above
-// 31 Answering          3990 25 29     65 The demo's login   9784 all above
-// 32 Caching            4128 16 26     66 The demo's command 9916 all above
-// 33 Subscribing        4255 26 29     67 Command line       9960 all above
+// 21 Resources          2650 16 19-20  55 The front door     8152 all above
+// 22 Prompts            2767 16 19     56 The demo server    8329 all above
+// 23 Progress, logging  2850 I         57 What messages mean 8531 I
+// 24 Input requests     2949 18        58 The wire log       8698 10 57
+// 25 Round trips        3183 21-22 24  59 Wire taps          8876 9 12 58
+// 26 Subscriptions      3464 I         60 Arguments          9015 9 46 58
+// 27 Rate limits        3617 6 16-17   61 Answering a server 9178 all above
+// 28 Assemble           3663 6         62 Calling a server   9344 all above
+// 29 Client             3721 6         63 Looking around     9501 all above
+// 30 Checked results    3944 18 29     64 The demo           9676 all above
+// 31 Answering          3990 25 29     65 The demo's login   9783 all above
+// 32 Caching            4128 16 26     66 The demo's command 9915 all above
+// 33 Subscribing        4255 26 29     67 Command line       9959 all above
 // 34 Older revisions    4370 24
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
@@ -8130,11 +8130,10 @@ export function fileStore(folder: string): Store {
   return {
     async load(key) {
       const { readFile } = await node<Files>("fs/promises");
-      const text = await readFile(await fileOf(key), "utf8").catch((error: { code?: string }) => {
-        if (error.code === "ENOENT") return undefined;
-        throw error;
+      return readFile(await fileOf(key), "utf8").then(JSON.parse).catch((error: Error) => {
+        if (error instanceof SyntaxError || "code" in error && error.code === "ENOENT") return;
+        throw error; // what broke off amid a write is nothing, too
       });
-      return text === undefined ? undefined : JSON.parse(text);
     },
     async save(key, value) {
       const { mkdir, chmod, writeFile, rename, rm } = await node<Files>("fs/promises");
