@@ -6110,7 +6110,7 @@ const openDocument = (document: Params): HttpHandler => async ({ method }) => {
   if (method === "OPTIONS") {
     return { status: 204, headers: { ...headers, "Access-Control-Allow-Headers": "*" } };
   }
-  return method === "GET" || method === "HEAD" ? { status: 200, headers, body: JSON.stringify(document) }
+  return /^(?:GET|HEAD)$/.test(method) ? { status: 200, headers, body: JSON.stringify(document) }
     : { status: 405, headers: { Allow: "GET, HEAD, OPTIONS" } };
 };
 
