@@ -19,40 +19,40 @@
 // was shown here. Read Part I first: it is the whole idea, and a program.
 // A chapter names only what stands above it: the end of each is a safe stop.
 // Contents: number, title, line, chapters it uses (and theirs) beyond Part I
-//  1 Messages             62 -         35 Sessions           4518 8 23 25-26 34
-//  2 Errors and parsing   94 1         36 Both eras, one channel 4797 35
-//  3 Versions and _meta  158 1-2       37 Streams that last  4891 13 35
-//  4 Handlers            202 1-3       38 Sessions over HTTP 5085 36-37
-//  5 A first call        256 1-4       39 Shaking hands      5288 23 31 34
-//  6 Texts and lanes     306 I         40 Older servers      5423 9 26 39
-//  7 Channel server      539 6         41 Either era         5607 33 40
-//  8 Channel client      716 7         42 Older servers over HTTP 5705 14 33 40
-//  9 stdio               881 8         43 Challenges         5949 6
-// 10 Server-sent events 1119 6         44 Protected server   6066 12 43
-// 11 Mirrored headers   1232 6         45 Discovery          6174 10 43
-// 12 HTTP requests      1388 11        46 Registration       6319 45
-// 13 HTTP server        1554 10 12     47 Tokens             6431 46
-// 14 HTTP client        1816 10-11     48 Authorized fetch   6572 47
-// 15 Types from schemas 1972 -         49 JSON Schema        6840 -
-// 16 Results            2066 I         50 Patterns           7321 -
-// 17 Lists              2147 I         51 Formats            7448 -
-// 18 Tools              2220 11 15-17  52 Node, Bun, Deno    7599 9 13
-// 19 Completion         2415 17        53 Child processes    7846 52
-// 20 URI templates      2497 -         54 Signing in         8056 48 52
-// 21 Resources          2650 16 19-20  55 The front door     8152 all above
-// 22 Prompts            2767 16 19     56 The demo server    8329 all above
-// 23 Progress, logging  2850 I         57 What messages mean 8531 I
-// 24 Input requests     2949 18        58 The wire log       8698 10 57
-// 25 Round trips        3183 21-22 24  59 Wire taps          8876 9 12 58
-// 26 Subscriptions      3464 I         60 Arguments          9015 9 46 58
-// 27 Rate limits        3617 6 16-17   61 Answering a server 9178 all above
-// 28 Assemble           3663 6         62 Calling a server   9344 all above
-// 29 Client             3721 6         63 Looking around     9501 all above
-// 30 Checked results    3944 18 29     64 The demo           9676 all above
-// 31 Answering          3990 25 29     65 The demo's login   9783 all above
-// 32 Caching            4128 16 26     66 The demo's command 9915 all above
-// 33 Subscribing        4255 26 29     67 Command line       9959 all above
-// 34 Older revisions    4370 24
+//  1 Messages             62 -         35 Sessions           4519 8 23 25-26 34
+//  2 Errors and parsing   94 1         36 Both eras, one channel 4798 35
+//  3 Versions and _meta  158 1-2       37 Streams that last  4892 13 35
+//  4 Handlers            202 1-3       38 Sessions over HTTP 5086 36-37
+//  5 A first call        256 1-4       39 Shaking hands      5289 23 31 34
+//  6 Texts and lanes     306 I         40 Older servers      5424 9 26 39
+//  7 Channel server      539 6         41 Either era         5608 33 40
+//  8 Channel client      716 7         42 Older servers over HTTP 5706 14 33 40
+//  9 stdio               881 8         43 Challenges         5950 6
+// 10 Server-sent events 1119 6         44 Protected server   6067 12 43
+// 11 Mirrored headers   1232 6         45 Discovery          6176 10 43
+// 12 HTTP requests      1388 11        46 Registration       6321 45
+// 13 HTTP server        1555 10 12     47 Tokens             6433 46
+// 14 HTTP client        1817 10-11     48 Authorized fetch   6574 47
+// 15 Types from schemas 1973 -         49 JSON Schema        6842 -
+// 16 Results            2067 I         50 Patterns           7323 -
+// 17 Lists              2148 I         51 Formats            7450 -
+// 18 Tools              2221 11 15-17  52 Node, Bun, Deno    7601 9 13
+// 19 Completion         2416 17        53 Child processes    7848 52
+// 20 URI templates      2498 -         54 Signing in         8058 48 52
+// 21 Resources          2651 16 19-20  55 The front door     8154 all above
+// 22 Prompts            2768 16 19     56 The demo server    8331 all above
+// 23 Progress, logging  2851 I         57 What messages mean 8533 I
+// 24 Input requests     2950 18        58 The wire log       8700 10 57
+// 25 Round trips        3184 21-22 24  59 Wire taps          8878 9 12 58
+// 26 Subscriptions      3465 I         60 Arguments          9017 9 46 58
+// 27 Rate limits        3618 6 16-17   61 Answering a server 9180 all above
+// 28 Assemble           3664 6         62 Calling a server   9346 all above
+// 29 Client             3722 6         63 Looking around     9503 all above
+// 30 Checked results    3945 18 29     64 The demo           9678 all above
+// 31 Answering          3991 25 29     65 The demo's login   9785 all above
+// 32 Caching            4129 16 26     66 The demo's command 9917 all above
+// 33 Subscribing        4256 26 29     67 Command line       9961 all above
+// 34 Older revisions    4371 24
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -1520,12 +1520,13 @@ export async function readPost(http: HttpRequest, { maxBody = MAX_MESSAGE, guard
     return refuse(400, "the body broke off");
   }
   if (text === undefined) return tooLong(maxBody);
+  let value: unknown;
   try {
-    const value = parseJSON(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
-    return guard?.permit?.(value, http) ?? { value };
+    value = parseJSON(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   } catch (error) {
     return refusal(400, error, (error as ProtocolError).id ?? undefined);
   }
+  return guard?.permit?.(value, http) ?? { value };
 }
 
 /** -32020 or -32022 when the headers of a modern request do not fit its body. */
@@ -6160,7 +6161,8 @@ export function protect(options: ProtectOptions): Guard {
     },
     permit(value, { principal }) {
       const access = principal as Access | undefined; // as admit() gave it
-      const messages = [value].flat().filter((one) => isObject(one) && "method" in one);
+      const messages = [value].flat().filter((one) => isObject(one) &&
+        typeof one.method === "string"); // others are refused
       const needed = new Set([...scopes, ...messages.flatMap((message) =>
         options.scopesFor?.(message as JSONRPCNotification) ?? [])]);
       if (access === undefined || !lacking(access, [...needed])) return undefined;
