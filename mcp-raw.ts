@@ -28,30 +28,30 @@
 //  7 Channel server      539 6         41 Either era         5608 33 40
 //  8 Channel client      716 7         42 Older servers over HTTP 5706 14 33 40
 //  9 stdio               881 8         43 Challenges         5950 6
-// 10 Server-sent events 1119 6         44 Protected server   6063 12 43
-// 11 Mirrored headers   1232 6         45 Discovery          6171 10 43
-// 12 HTTP requests      1388 11        46 Registration       6310 45
-// 13 HTTP server        1554 10 12     47 Tokens             6420 46
-// 14 HTTP client        1816 10-11     48 Authorized fetch   6561 47
-// 15 Types from schemas 1972 -         49 JSON Schema        6829 -
-// 16 Results            2066 I         50 Patterns           7310 -
-// 17 Lists              2147 I         51 Formats            7437 -
-// 18 Tools              2220 11 15-17  52 Node, Bun, Deno    7588 9 13
-// 19 Completion         2415 17        53 Child processes    7835 52
-// 20 URI templates      2497 -         54 Signing in         8045 48 52
-// 21 Resources          2650 16 19-20  55 The front door     8143 all above
-// 22 Prompts            2767 16 19     56 The demo server    8319 all above
-// 23 Progress, logging  2850 I         57 What messages mean 8521 I
-// 24 Input requests     2949 18        58 The wire log       8688 10 57
-// 25 Round trips        3183 21-22 24  59 Wire taps          8866 9 12 58
-// 26 Subscriptions      3465 I         60 Arguments          9005 9 46 58
-// 27 Rate limits        3618 6 16-17   61 Answering a server 9168 all above
-// 28 Assemble           3664 6         62 Calling a server   9334 all above
-// 29 Client             3722 6         63 Looking around     9491 all above
-// 30 Checked results    3945 18 29     64 The demo           9666 all above
-// 31 Answering          3991 25 29     65 The demo's login   9773 all above
-// 32 Caching            4129 16 26     66 The demo's command 9905 all above
-// 33 Subscribing        4256 26 29     67 Command line       9949 all above
+// 10 Server-sent events 1119 6         44 Protected server   6067 12 43
+// 11 Mirrored headers   1232 6         45 Discovery          6176 10 43
+// 12 HTTP requests      1388 11        46 Registration       6321 45
+// 13 HTTP server        1555 10 12     47 Tokens             6433 46
+// 14 HTTP client        1817 10-11     48 Authorized fetch   6574 47
+// 15 Types from schemas 1973 -         49 JSON Schema        6850 -
+// 16 Results            2067 I         50 Patterns           7331 -
+// 17 Lists              2148 I         51 Formats            7458 -
+// 18 Tools              2221 11 15-17  52 Node, Bun, Deno    7609 9 13
+// 19 Completion         2416 17        53 Child processes    7856 52
+// 20 URI templates      2498 -         54 Signing in         8066 48 52
+// 21 Resources          2651 16 19-20  55 The front door     8163 all above
+// 22 Prompts            2768 16 19     56 The demo server    8340 all above
+// 23 Progress, logging  2851 I         57 What messages mean 8542 I
+// 24 Input requests     2950 18        58 The wire log       8709 10 57
+// 25 Round trips        3184 21-22 24  59 Wire taps          8887 9 12 58
+// 26 Subscriptions      3465 I         60 Arguments          9026 9 46 58
+// 27 Rate limits        3618 6 16-17   61 Answering a server 9189 all above
+// 28 Assemble           3664 6         62 Calling a server   9355 all above
+// 29 Client             3722 6         63 Looking around     9512 all above
+// 30 Checked results    3945 18 29     64 The demo           9687 all above
+// 31 Answering          3991 25 29     65 The demo's login   9794 all above
+// 32 Caching            4129 16 26     66 The demo's command 9926 all above
+// 33 Subscribing        4256 26 29     67 Command line       9970 all above
 // 34 Older revisions    4371 24
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
@@ -1520,12 +1520,13 @@ export async function readPost(http: HttpRequest, { maxBody = MAX_MESSAGE, guard
     return refuse(400, "the body broke off");
   }
   if (text === undefined) return tooLong(maxBody);
+  let value: unknown;
   try {
-    const value = parseJSON(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
-    return guard?.permit?.(value, http) ?? { value };
+    value = parseJSON(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   } catch (error) {
     return refusal(400, error, (error as ProtocolError).id ?? undefined);
   }
+  return guard?.permit?.(value, http) ?? { value };
 }
 
 /** -32020 or -32022 when the headers of a modern request do not fit its body. */
@@ -1707,7 +1708,7 @@ export function endpoint(methods: Record<string, HttpHandler>, options: HttpOpti
       if (fault !== undefined) return fault;
       if (handler !== undefined) {
         const admitted = guard && await guard.admit(http);
-        if (admitted !== undefined && "status" in admitted) return admitted;
+        if (admitted !== undefined && !("id" in admitted)) return admitted;
         if (admitted !== undefined) http.principal = admitted;
         return await handler(http);
       }
@@ -3410,11 +3411,10 @@ export function roundTrips(options: RoundTripsOptions): Feature {
   };
   const inputRequired = async (context: Context, given: Params): Promise<Params> => {
     const inputRequests = requestsOf(context, roundOf(context), given);
-    const asked = Object.keys(inputRequests);
     const round = roundOf(context);
     if (typeof given.requestState === "string") round.own = given.requestState;
     for (const [key, request] of Object.entries(inputRequests)) round.asked.set(key, request);
-    return { resultType: "input_required", ...(asked.length > 0 && { inputRequests }),
+    return { resultType: "input_required", ...(round.asked.size > 0 && { inputRequests }),
       requestState: await box.write(round, context) };
   };
   const settle = (method: string, context: Context, given: Params, failed?: { error: unknown }) => {
@@ -5964,6 +5964,7 @@ export interface Challenge { scheme: string; parameters: Record<string, string> 
 
 const PARAMETER = /([!#$%&'*+.^`|~\w-]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/y;
 const SCHEME = /[!#$%&'*+.^`|~\w-]+(?=[\s,]|$)/y;
+const TOKEN68 = /[\w.~+/-]+=*(?=[\s,]|$)/y; // what Negotiate says instead of parameters
 /** Reads WWW-Authenticate: Basic realm="a, b", Bearer scope="r w" -> two challenges. */
 export function parseChallenges(header: string): Challenge[] {
   const challenges: Challenge[] = [];
@@ -5983,6 +5984,7 @@ export function parseChallenges(header: string): Challenge[] {
       continue;
     }
     const [scheme] = take(SCHEME) ?? [];
+    if (scheme === undefined && take(TOKEN68) !== null) continue;
     if (scheme === undefined) break; // it is no header that this grammar knows
     challenges.push({ scheme: scheme.toLowerCase(), parameters: { __proto__: null } as never });
   }
@@ -6000,10 +6002,12 @@ export function formatChallenge(scheme: string, parameters: Record<string, strin
 const THIS_MACHINE = /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/;
 /** How far away a host is: 0 this machine, 1 a private network, 2 the rest. */
 function distanceOf(hostname: string): 0 | 1 | 2 {
-  const host = hostname.replace(/\.$/, "");
-  if (THIS_MACHINE.test(host) || /^(?:0(?:\.\d+){3}|\[::\]|\[::ffff:.*\])$/.test(host)) return 0;
-  const near = /^(?:10|192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))\.[\d.]+$|^\[f(?:[cd]|e[89ab])/;
-  return near.test(host) ? 1 : 2;
+  const host = hostname.replace(/\.+$/, "");
+  const here = /^(?:0(?:\.\d+){3}|\[(?:::|64:ff9b:|2002:).*)$/; // an IPv4 in IPv6, too
+  if (THIS_MACHINE.test(host) || here.test(host)) return 0;
+  const near = /^(?:10|192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01])|198\.1[89])\.[\d.]+$|^\[f[cde]/;
+  const shared = /^100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.[\d.]+$/; // RFC 6598
+  return near.test(host) || shared.test(host) ? 1 : 2;
 }
 /**
  * A URL that somebody gave, as given. Throws AuthorizationError "insecure" unless it is https, or
@@ -6107,8 +6111,8 @@ const openDocument = (document: Params): HttpHandler => async ({ method }) => {
   if (method === "OPTIONS") {
     return { status: 204, headers: { ...headers, "Access-Control-Allow-Headers": "*" } };
   }
-  return method === "GET" ? { status: 200, headers, body: JSON.stringify(document) }
-    : { status: 405, headers: { Allow: "GET" } };
+  return /^(?:GET|HEAD)$/.test(method) ? { status: 200, headers, body: JSON.stringify(document) }
+    : { status: 405, headers: { Allow: "GET, HEAD, OPTIONS" } };
 };
 
 /** A guard that asks for tokens; its routes are the metadata, at the path form and the root. */
@@ -6142,12 +6146,12 @@ export function protect(options: ProtectOptions): Guard {
       if (token === undefined) return challenge(400, [], "invalid_request", "this is no token");
       const refused = (why: string) => challenge(401, scopes, "invalid_token", why);
       const access = await verify(token, http);
-      if (access === undefined) return refused("the token is not valid");
+      if (!access?.id) return refused("the token is not valid");
       // MUST: issued for this server (spec basic/authorization#token-handling)
       const ours = [access.audience].flat().some((one) => sameUrl(one, resource));
       if (!ours) return refused(`the token is not for ${resource}`);
       // MUST: 401 when it has expired (spec basic/authorization#token-handling)
-      if (access.expiresAt !== undefined && access.expiresAt <= now()) {
+      if (access.expiresAt !== undefined && !(access.expiresAt > now())) { // NaN is over, too
         return refused("the token has expired");
       }
       if (lacking(access, scopes)) {
@@ -6157,7 +6161,8 @@ export function protect(options: ProtectOptions): Guard {
     },
     permit(value, { principal }) {
       const access = principal as Access | undefined; // as admit() gave it
-      const messages = [value].flat().filter((one) => isObject(one) && "method" in one);
+      const messages = [value].flat().filter((one) => isObject(one) &&
+        typeof one.method === "string"); // others are refused
       const needed = new Set([...scopes, ...messages.flatMap((message) =>
         options.scopesFor?.(message as JSONRPCNotification) ?? [])]);
       if (access === undefined || !lacking(access, [...needed])) return undefined;
@@ -6199,20 +6204,21 @@ export interface AuthorizationServerMetadata {
 }
 const MAX_DOCUMENT = 256 * 1024; // bytes, of metadata and of answers to a grant
 
-/** A JSON object out of a response; undefined when it holds none. */
+/** A JSON object out of a response, without what is null; undefined when it holds none. */
 async function readDocument(response: Response): Promise<Params | undefined> {
   try {
     const value: unknown = JSON.parse(await readText(response.body, MAX_DOCUMENT) ?? "");
-    return isObject(value) ? value : undefined;
+    return isObject(value) // what some leave out, others write as null
+      ? Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null)) : undefined;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
 }
-/** A fetch whose failure says where; a browser's CORS is one too. */
+/** A fetch that ends in time, and whose failure says where; a browser's CORS is one too. */
 async function askFor(inner: typeof fetch, url: string, init: RequestInit): Promise<Response> {
   try {
-    return await fetchHere(inner, url, init);
+    return await fetchHere(inner, url, { ...init, signal: AbortSignal.timeout(30_000) });
   } catch (cause) {
     if (isKnown(cause)) throw cause;
     throw new TransportError("unreachable", `Cannot reach ${bareUrl(url)}: ${reasonOf(cause)}`,
@@ -6278,6 +6284,10 @@ export async function discoverIssuer(issuer: string, inner: typeof fetch,
     const needed = name === "token_endpoint" || document[name] !== undefined;
     if (needed) trustedUrl(document[name], name, issuer);
   }
+  for (const kind of ["code_challenge", "token_endpoint_auth"]) {
+    const name = `${kind}_methods_supported`;
+    if (!Array.isArray(document[name])) delete document[name]; // it says nothing
+  }
   return document as unknown as AuthorizationServerMetadata;
 }
 
@@ -6288,12 +6298,13 @@ export async function locate(url: string, hint: string | undefined, inner: typeo
   { prefer, version }: { prefer?: string; version?: string | null } = {}): Promise<Place> {
   const described = await discoverResource(url, hint, inner);
   if (described !== undefined) {
-    const { resource, authorization_servers: issuers = [], scopes_supported: scopes } = described;
+    const { resource, authorization_servers: named, scopes_supported: scopes } = described;
+    const issuers = [named ?? []].flat();
     const issuer = issuers.find((one) => one === prefer) ?? issuers[0];
-    const named = trustedUrl(issuer, "authorization_servers[0]", url);
-    const server = await discoverIssuer(named, inner);
+    const chosen = trustedUrl(issuer, "authorization_servers[0]", url);
+    const server = await discoverIssuer(chosen, inner);
     if (server === undefined) {
-      throw new AuthorizationError("discovery", `${named} does not say how to get tokens from it`);
+      throw new AuthorizationError("discovery", `${chosen} does not say how to get tokens from it`);
     }
     return { resource, server, ...(Array.isArray(scopes) && { scopes }) };
   }
@@ -6339,7 +6350,8 @@ const AUTH_METHODS = ["none", "client_secret_basic", "client_secret_post"];
 function oauthError(answer: Params | undefined, status: number, what: string): AuthorizationError {
   const { error, error_description: why = "" } = answer ?? {};
   return new AuthorizationError(String(error ?? `http_${status}`).slice(0, 200),
-    `${what} was refused: ${error ?? `HTTP ${status}`} ${why}`.trim().slice(0, 1_000));
+    `${what} was refused: ${error ?? `HTTP ${status}`} ${why}`.trim().slice(0, 1_000)
+      .replace(/\p{C}/gu, "?"));
 }
 /** Registers the program (RFC 7591). Throws AuthorizationError. */
 export async function registerClient(server: AuthorizationServerMetadata, metadata: Params,
@@ -6409,7 +6421,8 @@ export async function identify(server: AuthorizationServerMetadata, redirectUri:
   const { client_secret_expires_at: ends = 0, redirect_uris: uris } = stored ?? {};
   const fits = redirectUri === undefined || uris === undefined || uris.includes(redirectUri);
   if (stored !== undefined && fits && (ends === 0 || ends * 1000 > now())) return stored;
-  const uri = redirectUri === undefined ? {} : { redirect_uris: [redirectUri] };
+  const wanted = redirectUri === undefined ? uris : [redirectUri];
+  const uri = wanted && { redirect_uris: wanted };
   const registered = { ...uri,
     ...await registerClient(server, { ...uri, ...options.clientMetadata }, inner) };
   await store.save(clientKey(issuer), registered);
@@ -6484,7 +6497,7 @@ export async function beginLogin({ server, resource }: Place, client: ClientInfo
 }
 /** The code that the browser came back with. Throws AuthorizationError. */
 export function readCallback(callback: string, { state, issuer, says }: Login): string {
-  const { searchParams } = new URL(callback);
+  const searchParams = new URLSearchParams(/\?([^#]*)/.exec(callback)?.[1]);
   const only = (name: string) => {
     const [value, more] = searchParams.getAll(name);
     if (more !== undefined) throw new AuthorizationError("callback", `${name} is there twice`);
@@ -6552,7 +6565,7 @@ export async function requestTokens(server: AuthorizationServerMetadata, client:
   if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token) || !known) {
     throw new AuthorizationError("token", `${what} gave no token that we can use`);
   }
-  const seconds = lasts === undefined || lasts === null ? NaN : Number(lasts);
+  const seconds = Number(lasts);
   return { ...rest, access_token: token, token_type: String(type),
     ...(seconds >= 0 && { expires_at: now() + seconds * 1000 }) };
 }
@@ -6656,7 +6669,13 @@ const contextOf = ({ options, store, inner }: AuthorizedState, place: Place, sco
 async function refresh(state: AuthorizedState, place: Place, { tokens, asked }: Held):
   Promise<Renewal | undefined> {
   const { refresh_token } = tokens;
-  if (refresh_token === undefined) return undefined;
+  const faster = async (): Promise<Renewal | undefined> => { // another call, or another program
+    const now = await heldOf(state);
+    return now && now.tokens.access_token !== tokens.access_token
+      ? { held: now, by: "store" } : undefined;
+  };
+  const done = await faster(); // it can be spent once, and who does so again loses all tokens
+  if (done !== undefined || refresh_token === undefined) return done;
   const { identify, request } = contextOf(state, place);
   try {
     const fresh = await request(await identify(),
@@ -6666,11 +6685,12 @@ async function refresh(state: AuthorizedState, place: Place, { tokens, asked }: 
     // A server that is down has refused nothing.
     const final = error instanceof AuthorizationError && /^invalid_|^unauth/.test(error.code);
     if (!final) throw error;
-    const now = await heldOf(state); // another program may have been faster
-    if (now && now.tokens.access_token !== tokens.access_token) return { held: now, by: "store" };
+    const won = await faster();
+    if (won !== undefined) return won;
     const { refresh_token: spent, ...rest } = tokens;
     const { resource, server: { issuer } } = place;
     await state.store.save(tokensKey({ issuer, resource }), { asked, tokens: rest });
+    if (error.code === "invalid_client") await state.store.save(clientKey(issuer), undefined);
     return undefined;
   }
 }
@@ -6725,7 +6745,8 @@ async function tokensFor(state: AuthorizedState): Promise<Held | undefined> {
   const { expires_at: ends = Infinity, refresh_token } = held?.tokens ?? {};
   if (held === undefined || ends > now() + 5_000 || refresh_token === undefined) return held;
   const known = await knownOf(state);
-  const server = state.place?.server ?? (known && await discoverIssuer(known.issuer, inner));
+  const server = state.place?.server ?? // else the server tells, when it refuses
+    (known && await discoverIssuer(known.issuer, inner).catch(() => undefined));
   if (server === undefined || known === undefined) return held;
   const place = { server, resource: known.resource };
   return (await once(state, async () =>
@@ -8058,13 +8079,13 @@ export async function loopbackVisitor(show: (url: string) => unknown,
   const waiting = new Map<string, (url: string) => void>(); // by state: others may knock too
   const at = (bound: number) => `http://127.0.0.1:${bound}/callback`;
   const listener = (request: NodeRequest, response: NodeResponse) => {
-    const url = new URL(request.url ?? "/", bound.url);
-    const found = waiting.get(url.searchParams.get("state") ?? "");
-    const known = found !== undefined && url.pathname === "/callback";
+    const query = request.url?.split(/\?(.*)/)[1]; // "//" is a target, too, and no URL
+    const found = waiting.get(new URLSearchParams(query).get("state") ?? "");
+    const known = found !== undefined && pathOf(request) === "/callback";
     response.writeHead(known ? 200 : 404, { "Content-Type": "text/html", Connection: "close" });
     response.end(`<!doctype html><title>mcp-raw</title><p>${known
       ? "You can close this page and go back to the program." : "No login is waiting for this."}`);
-    if (known) found(url.href);
+    if (known) found(`${redirectUri}?${query}`);
   };
   const bind = (to: number) => listenOnNode(listener, to, "127.0.0.1", at);
   const bound = await bind(port).catch((error: { code?: string }) => {
@@ -8120,11 +8141,10 @@ export function fileStore(folder: string): Store {
   return {
     async load(key) {
       const { readFile } = await node<Files>("fs/promises");
-      const text = await readFile(await fileOf(key), "utf8").catch((error: { code?: string }) => {
-        if (error.code === "ENOENT") return undefined;
-        throw error;
+      return readFile(await fileOf(key), "utf8").then(JSON.parse).catch((error: Error) => {
+        if (error instanceof SyntaxError || "code" in error && error.code === "ENOENT") return;
+        throw error; // what broke off amid a write is nothing, too
       });
-      return text === undefined ? undefined : JSON.parse(text);
     },
     async save(key, value) {
       const { mkdir, chmod, writeFile, rename, rm } = await node<Files>("fs/promises");
@@ -8255,7 +8275,8 @@ export function server<const S extends readonly unknown[] = []>(
       const loopbackOnly = /^(127\.|localhost$|::1$)/.test(host);
       const open = new Set<OpenLane>();
       const { url, close } =
-        await listen(handler({ loopbackOnly, open }), port, { routes, ...listening, open });
+        await listen(handler({ loopbackOnly, open }), port,
+          { ...listening, routes: { ...listening.routes, ...routes }, open });
       serving.add(close);
       return { url, async close() {
         const last = serving.delete(close) && serving.size === 0;

@@ -494,7 +494,7 @@ describe("Discovery", () => {
       "http://127.0.0.1:8080/x", "https://localhost/x", "https://[::1]/x", "https://0.0.0.0/x",
       "https://[::ffff:127.0.0.1]/x", "https://10.0.0.1/x", "https://169.254.169.254/x",
       "https://192.168.1.1/x", "https://[fd00::1]/x", "https://2130706433/x", "https://0x7f.1/x",
-      "https://a:b@auth.example.com/x", "https://localhost./x", "data:text/html,x", "", 7, null];
+      "https://a:b@auth.example.com/x", "https://localhost./x", "data:text/html,x", "", 7, {}];
     for (const url of bad) {
       const places: Record<string, Answer>[] = [
         { "POST /mcp": () => challenged(`resource_metadata="${url}"`) },
