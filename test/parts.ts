@@ -9,6 +9,8 @@ import "./ext-authorization-server.test.ts";
 import "./ext-frontmatter.test.ts";
 import "./ext-skills.test.ts";
 import "./ext-tasks.test.ts";
+import "./ext-grants.test.ts";
+import "./ext-jwt.test.ts";
 import "./part1.test.ts";
 import "./part2-events.test.ts";
 import "./part2-http.test.ts";

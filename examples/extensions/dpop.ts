@@ -91,11 +91,12 @@ export function firstTime({ now = Date.now, forMs = 300_000, most = 100_000 } = 
   (name: string) => boolean {
   const seen = new Map<string, number>(); // the oldest first
   return (name) => {
+    if ((seen.get(name) ?? -Infinity) + forMs > now()) return false;
+    seen.delete(name); // it is the youngest again
     for (const [one, at] of seen) {
       if (at + forMs > now() && seen.size < most) break;
       seen.delete(one);
     }
-    if (seen.has(name)) return false;
     seen.set(name, now());
     return true;
   };
