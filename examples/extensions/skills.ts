@@ -222,8 +222,11 @@ export function skills(set: SkillSet, options: ListOptions = {}): Feature {
 
 // ---- The client's end -------------------------------------------------------
 //
-// What is left to the host: to show and to tell the model which server a skill
-// is from, to ask the user before it is used, and to heed no allowed-tools of it.
+// Digests show that the files are those of the entry, not that they are good:
+// both come from one server. What is left to the host: to show and to tell the
+// model which server a skill is from, to ask the user before it is used, and to
+// heed no allowed-tools of it. Files of 16 MiB are Base64 of 22, and a client
+// takes 4 unless it is told: open(.., { limit: 24 * 1024 * 1024 }).
 
 /** Whether a file lies in a skill's folder, also for those who make a path of its URI. */
 const isBelow = (skill: string, uri: unknown) => typeof uri === "string" &&
@@ -246,7 +249,7 @@ function entryFault(entry: unknown): string | undefined {
     /^sha256:[0-9a-f]{64}$/.test(String(file.digest)) && Number.isSafeInteger(file.size) &&
     Number(file.size) >= 0;
   const bad = resources.find((file) => !isFile(file));
-  if (bad !== undefined) return `this is no file of it: ${JSON.stringify(bad)}`;
+  if (bad !== undefined) return `this is no file of it: ${JSON.stringify(bad).slice(0, 200)}`;
   return excessOf(resources.map(({ size }) => size));
 }
 const refusal = (uri: unknown, why: string) => new Error(`${uri} is not used: ${why}`);
