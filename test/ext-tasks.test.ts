@@ -13,8 +13,8 @@ import { answering, assemble, boundedPattern, changeSource, compileSchema, conne
 import { fileTasks, memoryTasks, TASK_MIRRORS, tasks, type TaskStore, type TasksOptions }
   from "../examples/extensions/tasks.ts";
 import { followTasks, type FollowOptions } from "../examples/extensions/tasks-client.ts";
-import { conversation, settled } from "./kit.ts";
-import { lane, until } from "./kit-http.ts";
+import { conversation, INFO, settled } from "./kit.ts";
+import { lane, ms, until } from "./kit-http.ts";
 
 const TASKS = "io.modelcontextprotocol/tasks";
 const KEY = "0123456789abcdef0123456789abcdef";
@@ -46,12 +46,13 @@ function toy(handlers: Record<string, Handler>, options: Made = {}) {
   const faults: unknown[] = [];
   const { key = KEY, known = false, ...own } = options;
   const definitions: ToolDefinition[] = Object.entries(handlers).map(([name, handler]) =>
-    ({ name, inputSchema: { type: "object" }, handler: (args, context) => handler(context, args) }));
+    ({ name, inputSchema: { type: "object" },
+      handler: (args, context) => handler(context, args) }));
   const app = server({ name: "toy", version: "1", stateKey: key, tools: definitions,
     report: () => {}, features: [tasks({ now: () => clock.ms, pollIntervalMs: 50, ttlMs: 60_000,
       report: (error) => faults.push(error), ...own })],
-    ...(known && { http: { guard: { admit: async (http) => ({ id: http.header("authorization") ?? "",
-      scopes: [http.header("x-scope")] }) } } }) });
+    ...(known && { http: { guard: { admit: async (http) =>
+      ({ id: http.header("authorization") ?? "", scopes: [http.header("x-scope")] }) } } }) });
   let ids = 0;
   /** What comes of a request: the JSON of the body, without what every result has. */
   async function ask(method: string, params: Record<string, unknown> = {},
@@ -69,7 +70,7 @@ function toy(handlers: Record<string, Handler>, options: Made = {}) {
     assert.equal(message.id, id);
     if ("error" in message) return { ...message.error, message: ".." };
     const { _meta, ...result } = message.result;
-    assert.deepEqual(_meta, { "io.modelcontextprotocol/serverInfo": { name: "toy", version: "1" } });
+    assert.deepEqual(_meta, INFO);
     return result;
   }
   const call = (name: string, params: object = {}, headers = {}) =>
@@ -206,7 +207,11 @@ describe("A call becomes a task", () => {
   test("task() said twice, or not waited for, makes one task that ends like any other " +
     "(engineering)", async () => {
     const { call, reached } = toy({
-      async twice({ task }) { await Promise.all([task(), task()]); await task(); return text("2"); },
+      async twice({ task }) {
+        await Promise.all([task(), task()]);
+        await task();
+        return text("2");
+      },
       async hasty({ task }) { void task(); return text("1"); } });
     for (const [name, words] of [["twice", "2"], ["hasty", "1"]] as const) {
       const { taskId } = await call(name);
@@ -231,7 +236,8 @@ describe("A task is asked for", () => {
     const { taskId } = await call("greets");
     for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {
       for (const id of [taskId, "unknown"]) {
-        assert.deepEqual(await ask(method, { taskId: id, inputResponses: {}, _meta: PLAIN }), REQUIRED);
+        const params = { taskId: id, inputResponses: {}, _meta: PLAIN };
+        assert.deepEqual(await ask(method, params), REQUIRED);
       }
     }
   });
@@ -244,19 +250,21 @@ describe("A task is asked for", () => {
       null, undefined, { taskId }];
     for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {
       for (const id of unknown) {
-        assert.deepEqual(await ask(method, { taskId: id, inputResponses: {} }), GONE, `${method} ${id}`);
+        const params = { taskId: id, inputResponses: {} };
+        assert.deepEqual(await ask(method, params), GONE, `${method} ${id}`);
       }
     }
     assert.deepEqual(await ask("tasks/update", { taskId }), GONE, "without inputResponses");
     assert.deepEqual(await ask("tasks/update", { taskId, inputResponses: [] }), GONE);
   });
 
-  test("tasks/result and tasks/list are gone: -32601 (SEP-2663 #backward-compatibility)", async () => {
-    const { ask } = toy({});
-    for (const method of ["tasks/result", "tasks/list"]) {
-      assert.equal((await ask(method, { taskId: "x" }, {})).code, -32601);
-    }
-  });
+  test("tasks/result and tasks/list are gone: -32601 (SEP-2663 #backward-compatibility)",
+    async () => {
+      const { ask } = toy({});
+      for (const method of ["tasks/result", "tasks/list"]) {
+        assert.equal((await ask(method, { taskId: "x" }, {})).code, -32601);
+      }
+    });
 
   test("Mcp-Name repeats the taskId, or the request is refused with -32020 " +
     "(ext-tasks #streamable-http-routing-headers)", async () => {
@@ -358,26 +366,26 @@ describe("A task asks", () => {
     const { status, inputRequests } = await get(taskId);
     assert.deepEqual([status, inputRequests], ["input_required", { b: form("Where?") }]);
     await update(taskId, { a: accept("Eve") });
-    await update(taskId, { b: accept("Oslo") });
+    await update(taskId, { a: accept("Eve"), b: accept("Oslo") });
     assert.equal((await reached(taskId, "completed")).result.content[0].text, "Ann Oslo");
     assert.deepEqual(await update(taskId, { b: accept("Rome") }), { resultType: "complete" });
     assert.equal((await get(taskId)).result.content[0].text, "Ann Oslo");
   });
 
-  test("the last answer given twice at once runs the handler once (ext-tasks #task-update-requests)",
-    async () => {
-      let ran = 0;
-      const { call, update, reached } = toy({ async once({ task, ask }) {
-        ran++;
-        await task();
-        return text(String((await ask("name", NAME)).content?.name));
-      } });
-      const { taskId } = await call("once");
-      await reached(taskId, "input_required");
-      await Promise.all(["a", "b", "c"].map((name) => update(taskId, { name: accept(name) })));
-      await reached(taskId, "completed");
-      assert.equal(ran, 2);
-    });
+  test("the last answer given several times at once runs the handler once " +
+    "(ext-tasks #task-update-requests)", async () => {
+    let ran = 0;
+    const { call, update, reached } = toy({ async once({ task, ask }) {
+      ran++;
+      await task();
+      return text(String((await ask("name", NAME)).content?.name));
+    } });
+    const { taskId } = await call("once");
+    await reached(taskId, "input_required");
+    await Promise.all(["a", "b", "c"].map((name) => update(taskId, { name: accept(name) })));
+    await reached(taskId, "completed");
+    assert.equal(ran, 2);
+  });
 
   test("a key is never given to a second request, be it another question or the same once more " +
     "(ext-tasks #task-update-requests)", async () => {
@@ -459,8 +467,8 @@ describe("A task is given up", () => {
     return { state, hold };
   };
 
-  test("tasks/cancel is acknowledged with an empty result, stops the handler, and what comes later " +
-    "counts for nothing (ext-tasks #task-cancellation)", async () => {
+  test("tasks/cancel is acknowledged with an empty result, stops the handler, and what comes " +
+    "later counts for nothing (ext-tasks #task-cancellation)", async () => {
     const { state, hold } = holds();
     const { call, get, cancel } = toy({ hold });
     const { taskId } = await call("hold");
@@ -498,28 +506,37 @@ describe("A task is given up", () => {
     assert.deepEqual(await get(taskId), done);
   });
 
-  test("notifications/cancelled and the end of the connection do not touch a task, but stop a call " +
-    "that is none yet (ext-tasks #task-cancellation)", async () => {
+  test("notifications/cancelled and the end of the connection do not touch a task, but stop a " +
+    "call that is none yet (ext-tasks #task-cancellation)", async () => {
     const { state, hold } = holds();
     const early = latch();
     const { app, get } = toy({ hold, async early({ lane: { signal } }) {
       await early.opened;
       state.reasons.push(signal.reason.code);
       return text("late");
+    }, async later({ lane }) {
+      await early.opened;
+      state.reasons.push(lane.signal.reason.code); // looked at for the first time
+      return text("late");
     } });
     const { say, heard, end } = conversation(app.exchange);
     const line = (id: number, name: string) => JSON.stringify({ jsonrpc: "2.0", id,
       method: "tools/call", params: { name, _meta: meta() } });
-    await say(line(1, "hold"), line(2, "early"));
+    await say(line(1, "hold"), line(2, "early"), line(3, "later"));
     await until(() => heard().length === 1);
     const [{ result: { taskId } }] = heard();
     await say('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}',
-      '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}');
+      '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}',
+      '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}');
     early.open();
     await end();
-    await until(() => state.reasons.length === 1);
-    assert.deepEqual(state.reasons, ["cancelled"], "of the call that was no task");
+    await until(() => state.reasons.length === 2);
+    assert.deepEqual(state.reasons, ["cancelled", "cancelled"], "of the calls that were no tasks");
     assert.equal((await get(taskId)).status, "working");
+    const controller = new AbortController();
+    await app.exchange(JSON.parse(line(4, "hold")), lane(controller.signal));
+    controller.abort();
+    assert.equal(state.reasons.length, 2, "nor does a lane that ends after the answer");
   });
 
   test("after ttlMs a task is gone: its handler stops, and its name is unknown " +
@@ -536,6 +553,77 @@ describe("A task is given up", () => {
     state.open();
     assert.deepEqual(await get(one.taskId), GONE);
     assert.equal((await get(taskId)).resultType, "complete");
+  });
+
+  test("a task that is given up while it is written down stays given up, and an expired one " +
+    "is not written again (ext-tasks #task-cancellation)", async () => {
+    const inner = memoryTasks();
+    let slow: ReturnType<typeof latch> | undefined;
+    const store: TaskStore = { ...inner, async save(record) {
+      const json = JSON.stringify(record);
+      await slow?.opened;
+      return inner.save(JSON.parse(json));
+    } };
+    let ran = 0;
+    const { call, get, update, cancel, reached, clock } = toy({ async asks(context) {
+      ran++;
+      return greets(context, {});
+    }, hold: holds().hold }, { store });
+    const { taskId } = await call("asks");
+    await reached(taskId, "input_required");
+    slow = latch();
+    const given = [update(taskId, { name: accept("Ann") }), cancel(taskId)];
+    await settled();
+    assert.equal((await get(taskId)).status, "input_required", "what is not written is not shown");
+    slow.open();
+    await Promise.all(given);
+    await ms(5); // a second run would begin with unsealing
+    assert.deepEqual([(await get(taskId)).status, ran], ["cancelled", 1]);
+
+    slow = undefined;
+    const last = await call("asks");
+    await reached(last.taskId, "input_required");
+    slow = latch();
+    const late = update(last.taskId, { name: accept("Ann") });
+    await settled();
+    clock.ms += 60_000;
+    const gone = get(last.taskId);
+    await settled();
+    slow.open();
+    await late;
+    assert.deepEqual(await gone, GONE);
+    await settled();
+    assert.deepEqual(await inner.ids(), [taskId]);
+  });
+
+  test("a handler that ends after its task was given up adds nothing, be the store slow or the " +
+    "task expired (engineering)", async () => {
+    const inner = memoryTasks();
+    const { state, hold } = holds();
+    let slow: ReturnType<typeof latch> | undefined;
+    const store: TaskStore = { ...inner, async save(record) {
+      await slow?.opened;
+      return inner.save(record);
+    } };
+    const { call, get, cancel, clock } = toy({ hold }, { store });
+    const { taskId } = await call("hold");
+    slow = latch();
+    const over = cancel(taskId);
+    state.open();
+    await settled();
+    slow.open();
+    await over;
+    assert.equal((await get(taskId)).status, "cancelled");
+
+    const again = holds();
+    const second = toy({ hold: again.hold }, { store: inner });
+    const last = await second.call("hold");
+    second.clock.ms += 60_000;
+    clock.ms += 60_000;
+    assert.deepEqual([await second.get(last.taskId), await get(taskId)], [GONE, GONE]);
+    again.state.open();
+    await settled();
+    assert.deepEqual(await inner.ids(), []);
   });
 
   test("a task without an end has ttlMs null and stays (ext-tasks #tasks)", async () => {
@@ -558,6 +646,31 @@ describe("A task is given up", () => {
     clock.ms += 60_000;
     assert.equal((await call("greets")).resultType, "task");
   });
+
+  test("finished tasks count until they expire, those of earlier processes too (engineering)",
+    async () => {
+      const store = memoryTasks();
+      const bake: Handler = async ({ task }) => { await task(); return text("cake"); };
+      const one = toy({ bake }, { store, maxTasks: 1 });
+      await one.reached((await one.call("bake")).taskId, "completed");
+      const two = toy({ bake }, { store, maxTasks: 1 });
+      assert.deepEqual([(await one.call("bake")).code, (await two.call("bake")).code],
+        [-32603, -32603]);
+      two.clock.ms += 60_000;
+      const { taskId } = await two.call("bake");
+      assert.deepEqual(await store.ids(), [taskId]);
+    });
+
+  test("the results of finished tasks are in the store, and not in memory as well (engineering)",
+    async () => {
+      const store = memoryTasks();
+      const { call, get, reached } = toy(
+        { async bake({ task }) { await task(); return text("cake"); } }, { store });
+      const { taskId } = await call("bake");
+      await reached(taskId, "completed");
+      await store.remove(taskId);
+      assert.deepEqual(await get(taskId), GONE);
+    });
 });
 
 describe("A task belongs to its caller", () => {
@@ -682,8 +795,8 @@ describe("A task outlives its process", () => {
     assert.deepEqual(answers.map(({ resultType }) => resultType), Array(3).fill("complete"));
   });
 
-  test("one that may be done twice is done again, once, when its owner asks for it, with what was " +
-    "answered before it was a task (engineering)", async () => {
+  test("one that may be done twice is done again, once, when its owner asks for it, with what " +
+    "was answered before it was a task (engineering)", async () => {
     const place = folder();
     const Ann = { authorization: "Ann" };
     const one = toy(working, { store: fileTasks(place), known: true });
@@ -726,20 +839,25 @@ describe("A task outlives its process", () => {
   test("files are the owner's alone, and no id leads to another file; one that is broken is no " +
     "task (ext-tasks #security-considerations)", async () => {
     const place = folder();
-    const { call, get, clock } = toy({ greets }, { store: fileTasks(place), maxTasks: 1 });
+    const { call, get, clock, reached } = toy({ greets }, { store: fileTasks(place), maxTasks: 1 });
     const { taskId } = await call("greets");
+    await reached(taskId, "input_required");
     const file = `${taskId}.json`;
     assert.deepEqual(readdirSync(place), [file]);
     if (process.platform !== "win32") assert.equal(statSync(join(place, file)).mode & 0o077, 0);
     writeFileSync(join(place, "secret.json"), '{"task":{}}');
-    const other = toy({ greets }, { store: fileTasks(place), maxTasks: 2 });
+    const other = toy({ greets }, { store: fileTasks(place), maxTasks: 1 });
     for (const id of ["secret", "../secret", `${taskId}.json`, `./${taskId}`, `${taskId}\0`]) {
       assert.deepEqual(await other.ask("tasks/get", { taskId: id }, { "mcp-name":
         `=?base64?${btoa(id)}?=` }), GONE);
     }
     writeFileSync(join(place, file), '{"task":{"taskId"');
     assert.deepEqual(await other.get(taskId), GONE);
-    assert.equal((await other.call("greets")).resultType, "task", "nor does it take a place");
+    const next = await other.call("greets");
+    assert.equal(next.resultType, "task", "nor does it take a place");
+    await other.reached(next.taskId, "input_required");
+    const third = toy({ greets }, { store: fileTasks(place) });
+    assert.deepEqual(await third.ask("tasks/get", { taskId: [next.taskId] }), GONE);
     clock.ms += 60_000;
     assert.deepEqual(await get(taskId), GONE);
   });
@@ -747,16 +865,21 @@ describe("A task outlives its process", () => {
   test("no task is made that could not be written down, and nobody hears why " +
     "(ext-tasks #task-creation)", async () => {
     const inner = memoryTasks();
-    let works = false;
-    const { call, get, faults } = toy({ greets }, { maxTasks: 1, store: { ...inner,
-      async save(record) {
-        if (!works) throw new Error("ENOSPC: /var/tasks");
-        return inner.save(record);
-      } } });
-    const answer = await call("greets");
-    assert.deepEqual([answer.code, answer.data], [-32603, undefined]);
-    assert.match(String(faults), /ENOSPC/);
-    works = true;
+    const broken = { ids: true, save: true };
+    const check = async (what: keyof typeof broken) => {
+      if (broken[what]) throw new Error(`ENOSPC: /var/tasks (${what})`);
+    };
+    const { app, call, get, faults } = toy({ greets }, { maxTasks: 1, store: { ...inner,
+      ids: () => check("ids").then(inner.ids),
+      save: (record) => check("save").then(() => inner.save(record)) } });
+    for (const what of ["ids", "save"] as const) {
+      const answer = await app.exchange({ jsonrpc: "2.0", id: 1, method: "tools/call",
+        params: { name: "greets", _meta: meta() } }, lane());
+      assert.deepEqual(answer, { jsonrpc: "2.0", id: 1,
+        error: { code: -32603, message: "The task could not be kept" } });
+      assert.ok(String(faults.at(-1)).includes(what));
+      broken[what] = false;
+    }
     const { taskId } = await call("greets");
     assert.equal((await get(taskId)).resultType, "complete");
   });
@@ -781,7 +904,8 @@ describe("A task outlives its process", () => {
 
 describe("Status notifications", () => {
   const ID = "io.modelcontextprotocol/subscriptionId";
-  const listen = (exchange: Exchange, notifications: object, more: object = {}, capable = meta()) => {
+  const listen = (exchange: Exchange, notifications: object, more: object = {},
+    capable = meta()) => {
     const ear = { ...lane(), ...more };
     const over = exchange({ jsonrpc: "2.0", id: 9, method: "subscriptions/listen",
       params: { notifications, _meta: capable } }, ear);
@@ -804,7 +928,8 @@ describe("Status notifications", () => {
         params: { _meta: { [ID]: 9 }, notifications: { taskIds: [taskId] } } },
       { jsonrpc: "2.0", method: "notifications/tasks", params: { ...waiting, _meta: { [ID]: 9 } } },
     ]);
-    await update(other.taskId, { name: accept("Eve") });
+    const third = await call("greets");
+    await reached(third.taskId, "input_required");
     await update(taskId, { name: accept("Ann") });
     await until(() => said.length === 4);
     const { resultType: _, ...done } = await get(taskId);
@@ -814,11 +939,19 @@ describe("Status notifications", () => {
     controller.abort();
     const { result }: Json = await over;
     assert.equal(result._meta[ID], 9);
+    const { over: longer, said: heard } = listen(app.exchange, { taskIds: [other.taskId] });
+    await until(() => heard.length === 2);
+    app.changes.close();
+    await longer;
+    await update(other.taskId, { name: accept("Eve") });
+    await reached(other.taskId, "completed");
+    assert.equal(heard.length, 2, "and nothing when that is over");
   });
 
   test("a task that was over before anybody listened is told of at once " +
     "(ext-tasks #task-status-notifications)", async () => {
-    const { app, call, reached } = toy({ async bake({ task }) { await task(); return text("cake"); } });
+    const { app, call, reached } = toy({
+      async bake({ task }) { await task(); return text("cake"); } });
     const { taskId } = await call("bake");
     await reached(taskId, "completed");
     const { said } = listen(app.exchange, { taskIds: [taskId], toolsListChanged: true });
@@ -891,8 +1024,7 @@ describe("A client waits for a task", () => {
   /** A server that says one thing after the other; an Error is thrown, a number is a code. */
   function script(...told: (object | number)[]) {
     const asked: JSONRPCRequest[] = [];
-    const exchange: Exchange = async (request, { signal }) => {
-      signal.throwIfAborted();
+    const exchange: Exchange = async (request) => {
       asked.push(request);
       const next = told.shift() ?? {};
       if (next instanceof Error) throw next;
@@ -900,7 +1032,8 @@ describe("A client waits for a task", () => {
         ? { jsonrpc: "2.0", id: request.id, error: { code: next, message: "no" } }
         : { jsonrpc: "2.0", id: request.id, result: { resultType: "complete", ...next } };
     };
-    const said = () => asked.map(({ method, params: { _meta, ...params } = {} }) => [method, params]);
+    const said = () => asked.map(({ method, params: { _meta, ...params } = {} }) =>
+      [method, params]);
     return { exchange, asked, said };
   }
   const bake = { name: "bake", arguments: {} };
@@ -908,16 +1041,19 @@ describe("A client waits for a task", () => {
     bake) => connect(followTasks(exchange, options), answering(options.answers ?? {}))
     .call("tools/call", given as typeof bake, more);
   const CAKE = { content: [{ type: "text", text: "cake" }] };
+  const DONE = state({ status: "completed", result: CAKE });
 
   test("it declares the extension in each request, asks until the task is over, under ids of its " +
     "own, and gives what the call would have given (ext-tasks #task-polling)", async () => {
-    const { exchange, asked } = script(seed, state({}), state({ status: "completed", result: CAKE }));
-    assert.deepEqual(await call(exchange), { resultType: "complete", ...CAKE });
+    const { exchange, asked } = script(seed, state({}), DONE);
+    const result = await call(exchange, {}, { onProgress() {} });
+    assert.deepEqual(result, { resultType: "complete", ...CAKE });
     const _meta = { "io.modelcontextprotocol/protocolVersion": "2026-07-28",
       "io.modelcontextprotocol/clientInfo": { name: "mcp-raw", version: "0.1.0" },
       "io.modelcontextprotocol/clientCapabilities": { extensions: { [TASKS]: {} } } };
     assert.deepEqual(asked, [
-      { jsonrpc: "2.0", id: 1, method: "tools/call", params: { ...bake, _meta } },
+      { jsonrpc: "2.0", id: 1, method: "tools/call", params: { ...bake,
+        _meta: { ..._meta, progressToken: "p1" } } },
       { jsonrpc: "2.0", id: "1-task-1", method: "tasks/get", params: { taskId: "t", _meta } },
       { jsonrpc: "2.0", id: "1-task-2", method: "tasks/get", params: { taskId: "t", _meta } },
     ]);
@@ -934,7 +1070,7 @@ describe("A client waits for a task", () => {
     const { exchange, said } = script(seed, state({ status: "input_required", inputRequests: one }),
       {}, state({ status: "input_required", inputRequests: one }),
       state({ status: "input_required", inputRequests: { ...one, b: form("Where?") } }), {},
-      state({ status: "completed", result: CAKE }));
+      DONE);
     const asked: string[] = [];
     const answers: Answers = { form({ message }) {
       asked.push(message);
@@ -961,20 +1097,29 @@ describe("A client waits for a task", () => {
 
   test("a task that is gone is -32602 to the caller (ext-tasks #protocol-errors)", async () => {
     const { exchange, said } = script(seed, -32602);
-    await assert.rejects(call(exchange), { name: "ProtocolError", code: -32602 });
-    assert.equal(said().length, 2);
+    const request = { jsonrpc: "2.0" as const, id: "7", method: "tools/call", params: bake };
+    assert.deepEqual(await followTasks(exchange)(request, lane()),
+      { jsonrpc: "2.0", id: "7", error: { code: -32602, message: "no" } });
+    assert.equal(said().length, 2, "there is nothing to cancel");
   });
 
   test("giving up the call cancels the task (ext-tasks #task-cancellation)", async () => {
-    for (const when of ["poll", "question"]) {
-      const { exchange, said } = script(seed, when === "poll" ? state({})
+    for (const when of ["poll", "question", "flight"]) {
+      const { exchange: answered, said } = script(seed, when === "poll" ? state({})
         : state({ status: "input_required", inputRequests: { a: NAME } }));
       const controller = new AbortController();
+      const exchange: Exchange = async (request, lane) => {
+        const answer = await answered(request, lane);
+        if (when !== "flight" || request.method !== "tasks/get") return answer;
+        controller.abort(new Error("enough")); // as a transport finds it, which waits no longer
+        throw new TransportError("cancelled", "enough");
+      };
       const answers: Answers = { form: () => {
         controller.abort(new Error("enough"));
         return new Promise(() => {});
       } };
-      const onTask = () => when === "poll" && said().length === 2 && controller.abort(new Error("enough"));
+      const onTask = () => when === "poll" && said().length === 2 &&
+        controller.abort(new Error("enough"));
       await assert.rejects(call(exchange, { answers, onTask }, { signal: controller.signal }),
         { name: "TransportError", code: "cancelled", message: "enough" });
       await until(() => said().length === 3);
@@ -1005,7 +1150,7 @@ describe("A client waits for a task", () => {
   test("a request about the task that gets no answer is made again; the call is not " +
     "(ext-tasks #task-polling)", async () => {
     const lost = new TransportError("unreachable", "gone");
-    const { exchange, said } = script(seed, lost, lost, state({ status: "completed", result: CAKE }));
+    const { exchange, said } = script(seed, lost, lost, DONE);
     assert.deepEqual((await call(exchange)).content, CAKE.content);
     assert.equal(said().length, 4);
     const dead = script(seed, lost, lost, lost, lost, lost, lost);
@@ -1018,11 +1163,11 @@ describe("A client waits for a task", () => {
 
   test("a client that has written the id down goes on after a crash of its own " +
     "(ext-tasks #task-polling)", async () => {
-    const one = script(seed, state({ status: "completed", result: CAKE }));
+    const one = script(seed, DONE);
     const ids: string[] = [];
     await call(one.exchange, { onTask: ({ taskId }) => ids.push(taskId) });
     assert.deepEqual(ids, ["t", "t"]);
-    const { exchange, said, asked } = script(state({ status: "completed", result: CAKE }));
+    const { exchange, said, asked } = script(DONE);
     const result = await call(exchange, {}, {}, { ...bake, _meta: { taskId: "t" } });
     assert.deepEqual(result.content, CAKE.content);
     assert.deepEqual(said(), [["tasks/get", { taskId: "t" }]]);
@@ -1048,7 +1193,7 @@ describe("A client waits for a task", () => {
   test("a handle that is over already is asked for its result (ext-tasks #task-creation)",
     async () => {
       const { exchange } = script({ ...seed, status: "completed", pollIntervalMs: 60_000 },
-        state({ status: "completed", result: CAKE }));
+        DONE);
       assert.deepEqual((await call(exchange)).content, CAKE.content);
     });
 

@@ -207,10 +207,7 @@ export function tasks(options: TasksOptions = {}): Feature {
     const made = inHand({ task, owner: ownerOf(context), request, again, keys: [] }, controller);
     ids.add(taskId);
     // MUST: it is there, and would be after a crash, before anybody hears of it
-    await store.save(made.record).catch((error: unknown) => {
-      ids.delete(taskId);
-      throw error;
-    });
+    await store.save(made.record);
     ours.add(taskId);
     live.set(taskId, made);
     return made;
