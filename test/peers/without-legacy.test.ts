@@ -3,22 +3,8 @@
 // those over real HTTP and real pipes.
 
 import assert from "node:assert/strict";
-import {
-  cpSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, describe, test } from "node:test";
-import { FILE, PEERS, ROOT, TYPESCRIPT, run } from "./kit.ts";
-
-const folder = mkdtempSync(join(tmpdir(), "mcp-raw-modern-"));
-after(() => rmSync(folder, { recursive: true }));
+import { describe, test } from "node:test";
+import { SOURCE, testsOf, typeFaults, variantOf } from "./variant.ts";
 
 const STANDINS = `
 export type Era = "auto" | "modern" | "legacy";
@@ -33,55 +19,26 @@ export const connectHttpEither = (url: string, options: HttpClientOptions = {}) 
   ({ exchange: connectHttp(url, options), close: async () => {} });
 
 `;
-const source = readFileSync(FILE, "utf8");
-const [from, to] = [source.indexOf("// ---- Part V:"), source.indexOf("// ---- Part VII:")];
-const cut = source.indexOf("// ---- cut here");
-writeFileSync(
-  join(folder, "mcp-raw.ts"),
-  source.slice(0, from) + STANDINS + source.slice(to, cut),
-);
-cpSync(`${ROOT}/test`, join(folder, "test"), {
-  recursive: true,
-  filter: (path) => !path.startsWith(PEERS),
-});
-cpSync(`${ROOT}/package.json`, join(folder, "package.json"));
-symlinkSync(`${ROOT}/node_modules`, join(folder, "node_modules"));
+const [from, to] = [SOURCE.indexOf("// ---- Part V:"), SOURCE.indexOf("// ---- Part VI:")];
+const cut = SOURCE.indexOf("// ---- cut here");
+const text = SOURCE.slice(0, from) + STANDINS + SOURCE.slice(to, cut);
+const folder = variantOf(text);
 
 const MODERN = /^(?:part[1-4]\S*|part7|hard-peers|patterns)\.test\.ts$/;
 
 describe("mcp-raw.ts without Part V", () => {
   test("is a good deal shorter, and has no word of a handshake", () => {
     assert.ok(from > 0 && to > from && cut > to);
-    const text = readFileSync(join(folder, "mcp-raw.ts"), "utf8");
-    assert.ok(text.split("\n").length < source.split("\n").length - 1_000);
+    assert.ok(text.split("\n").length < SOURCE.split("\n").length - 1_000);
     assert.doesNotMatch(text, /notifications\/initialized|Last-Event-ID: \d/);
   });
 
-  test("type-checks", async () => {
-    writeFileSync(
-      join(folder, "tsconfig.json"),
-      JSON.stringify({
-        extends: `${ROOT}/tsconfig.json`,
-        compilerOptions: { typeRoots: [`${ROOT}/node_modules/@types`] },
-        include: ["mcp-raw.ts"],
-        exclude: [],
-      }),
-    );
-    const args = [TYPESCRIPT["7.0"], "--pretty", "false", "-p", "."];
-    const { stdout, code } = await run(process.execPath, args, { cwd: folder, timeout: 120_000 });
-    assert.deepEqual([code, stdout], [0, ""]);
-  });
+  test("type-checks", async () => assert.deepEqual(await typeFaults(folder), [0, ""]));
 
   test("passes the tests of this era, over pipes and over real HTTP", async () => {
-    const files = readdirSync(join(folder, "test"))
-      .filter((name) => MODERN.test(name))
-      .map((name) => `test/${name}`);
-    assert.ok(files.length > 20, `${files.length} files`);
-    const args = ["--import", "tsx", "--test", "--test-reporter=tap", ...files];
-    const { stdout, code } = await run(process.execPath, args, { cwd: folder, timeout: 240_000 });
-    const [, passed = "0"] = /^# pass (\d+)$/m.exec(stdout) ?? [];
-    const failed = stdout.match(/^ *not ok .*$/gm) ?? [];
+    const { files, code, passed, failed } = await testsOf(folder, MODERN);
+    assert.ok(files > 20, `${files} files`);
     assert.deepEqual([code, failed], [0, []]);
-    assert.ok(Number(passed) > 1_000, `${passed} passed`);
+    assert.ok(passed > 1_000, `${passed} passed`);
   });
 });
