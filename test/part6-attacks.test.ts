@@ -56,7 +56,7 @@ describe("A hostile header", () => {
     for (const piece of ["a", " ", "a ", "\\", "=", "a=", ",", "a,", "a=b,", "\t", '"', '""', 'a="',
       "\\a", 'a ="', "a=\t", "/", "a/"]) {
       for (const start of ["", "Bearer ", 'Bearer a="', "Bearer a="]) {
-        parseChallenges(start + piece.repeat(30_000));
+        parseChallenges(start + piece.repeat(10_000));
       }
     }
   });
@@ -126,8 +126,7 @@ describe("A hostile authorization server", () => {
     assert.equal(({} as { hacked?: number }).hacked, undefined);
   });
 
-  test("that says null of what it leaves out leaves it out (RFC 6749 §5.1, RFC 7591 §3.2.1)",
-    async () => {
+  test("that says null of something has left it out (RFC 6749 §5.1, RFC 7591 §3.2.1)", async () => {
     const store = storeWith({});
     const where = rotating({ "POST /token": () => json({ access_token: "new-1", token_type: null,
       refresh_token: null, scope: null, expires_in: null, error: null }),
@@ -137,10 +136,8 @@ describe("A hostile authorization server", () => {
     const { tokens } = await store.load(`tokens ${ISSUER} ${SERVER}`) as { tokens: object };
     assert.deepEqual(tokens,
       { access_token: "new-1", token_type: "Bearer", refresh_token: "refresh-0" });
-    const nulls = { client_secret: null, client_secret_expires_at: null,
-      token_endpoint_auth_method: null };
-    const { fetch, seen } = protectedWorld({ "POST /register": () =>
-      json({ client_id: "x", ...nulls }, 201) });
+    const { fetch, seen } = protectedWorld({ "POST /register": () => json({ client_id: "x",
+      client_secret: null, client_secret_expires_at: null, token_endpoint_auth_method: null }, 201) });
     const clients = memoryStore();
     for (let turn = 0; turn < 2; turn++) {
       assert.deepEqual(await identify(issuerMetadata, CALLBACK, fetch, { store: clients }),
@@ -161,8 +158,7 @@ describe("A hostile authorization server", () => {
     assert.deepEqual(endless, [SERVER, SERVER]); // these two end with their caller's signal
   });
 
-  test("writes no control characters on the terminal of who reads its error (RFC 6749 §5.2)",
-    async () => {
+  test("writes no control characters on a reader's terminal (RFC 6749 §5.2)", async () => {
     const where = protectedWorld({ "POST /token": () => json({ error: "invalid_grant\u001b[2J",
       error_description: "\u202e\u009b31m\r\nok: é 好" }, 400) });
     await assert.rejects(clientOf(where)(SERVER, CALL), (error: Error) =>
@@ -171,8 +167,7 @@ describe("A hostile authorization server", () => {
 });
 
 describe("Tokens and registrations, used by many", () => {
-  test("a refresh token is spent once, whenever each call finds out where (RFC 9700 §4.14.2)",
-    async () => {
+  test("a refresh token is spent once, however late a call is (RFC 9700 §4.14.2)", async () => {
     const late = gate();
     let asked = 0;
     const where = rotating({ [ISSUER_AT]: async () => {
