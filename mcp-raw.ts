@@ -33,25 +33,25 @@
 // 12 HTTP requests      1388 11        46 Registration       6321 45
 // 13 HTTP server        1555 10 12     47 Tokens             6433 46
 // 14 HTTP client        1817 10-11     48 Authorized fetch   6574 47
-// 15 Types from schemas 1973 -         49 JSON Schema        6850 -
-// 16 Results            2067 I         50 Patterns           7331 -
-// 17 Lists              2148 I         51 Formats            7458 -
-// 18 Tools              2221 11 15-17  52 Node, Bun, Deno    7609 9 13
-// 19 Completion         2416 17        53 Child processes    7856 52
-// 20 URI templates      2498 -         54 Signing in         8066 48 52
-// 21 Resources          2651 16 19-20  55 The front door     8163 all above
-// 22 Prompts            2768 16 19     56 The demo server    8340 all above
-// 23 Progress, logging  2851 I         57 What messages mean 8542 I
-// 24 Input requests     2950 18        58 The wire log       8709 10 57
-// 25 Round trips        3184 21-22 24  59 Wire taps          8887 9 12 58
-// 26 Subscriptions      3465 I         60 Arguments          9026 9 46 58
-// 27 Rate limits        3618 6 16-17   61 Answering a server 9189 all above
-// 28 Assemble           3664 6         62 Calling a server   9355 all above
-// 29 Client             3722 6         63 Looking around     9512 all above
-// 30 Checked results    3945 18 29     64 The demo           9687 all above
-// 31 Answering          3991 25 29     65 The demo's login   9794 all above
-// 32 Caching            4129 16 26     66 The demo's command 9926 all above
-// 33 Subscribing        4256 26 29     67 Command line       9970 all above
+// 15 Types from schemas 1973 -         49 JSON Schema        6852 -
+// 16 Results            2067 I         50 Patterns           7333 -
+// 17 Lists              2148 I         51 Formats            7460 -
+// 18 Tools              2221 11 15-17  52 Node, Bun, Deno    7611 9 13
+// 19 Completion         2416 17        53 Child processes    7858 52
+// 20 URI templates      2498 -         54 Signing in         8068 48 52
+// 21 Resources          2651 16 19-20  55 The front door     8165 all above
+// 22 Prompts            2768 16 19     56 The demo server    8342 all above
+// 23 Progress, logging  2851 I         57 What messages mean 8544 I
+// 24 Input requests     2950 18        58 The wire log       8711 10 57
+// 25 Round trips        3184 21-22 24  59 Wire taps          8889 9 12 58
+// 26 Subscriptions      3465 I         60 Arguments          9028 9 46 58
+// 27 Rate limits        3618 6 16-17   61 Answering a server 9191 all above
+// 28 Assemble           3664 6         62 Calling a server   9357 all above
+// 29 Client             3722 6         63 Looking around     9514 all above
+// 30 Checked results    3945 18 29     64 The demo           9689 all above
+// 31 Answering          3991 25 29     65 The demo's login   9796 all above
+// 32 Caching            4129 16 26     66 The demo's command 9928 all above
+// 33 Subscribing        4256 26 29     67 Command line       9972 all above
 // 34 Older revisions    4371 24
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
@@ -6639,6 +6639,7 @@ interface AuthorizedState {
   renewing: Promise<Renewal> | undefined;
   logins: number;
   readonly tried: Set<string>; // scopes that were asked for once more
+  shutUntil: number; // that no login is begun: a new token was refused
 }
 const tokensKey = ({ issuer, resource }: Known) => `tokens ${issuer} ${resource}`;
 const words = (scope: string | undefined) => scope?.split(" ").filter((word) => word !== "") ?? [];
@@ -6766,13 +6767,14 @@ function challengeIn(response: Response, types: readonly string[]):
 /** Other tokens for a request that was refused; throws when it is not worth another try. */
 async function answerRefusal(state: AuthorizedState, response: Response, used: Held | undefined,
   { by, version }: { by: Renewal["by"] | undefined; version: string | null }): Promise<Renewal> {
-  const { tokenTypes = ["bearer"] } = state.options;
+  const { tokenTypes = ["bearer"], now = Date.now } = state.options;
   const { error, scope, resource_metadata: hint } = challengeIn(response, tokenTypes) ?? {};
   await readText(response.body, MAX_DOCUMENT).catch(() => {}); // so the connection can go on
   state.hint = hint ?? state.hint;
   const wanted = words(scope);
   if (response.status === 401) {
-    if (by !== "grant") return once(state, () =>
+    if (by === "grant") state.shutUntil = now() + 60_000; // else each call would open a browser
+    if (now() >= state.shutUntil) return once(state, () =>
       renew(state, { used, wanted, mayRefresh: by !== "refresh", version }));
     throw new AuthorizationError(error ?? "invalid_token", "it refuses a token just issued for it");
   }
@@ -6805,7 +6807,7 @@ export function authorizedFetch(inner: typeof fetch, options: AuthorizeOptions):
     }
   } };
   const state: AuthorizedState = { options, store, inner, place: undefined, hint: undefined,
-    renewing: undefined, logins: 0, tried: new Set() };
+    renewing: undefined, logins: 0, tried: new Set(), shutUntil: 0 };
   const authorized: typeof fetch = async (input, init = {}) => {
     if (input instanceof Request) { // so that it can be sent twice
       const { url, method, headers, signal, body } = input;

@@ -266,8 +266,10 @@ describe("Challenges", () => {
       "POST /mcp": ({ headers }) => headers.get("authorization") === "Bearer token-2" ? json({})
         : times++ === 0 ? challenged(`resource_metadata="${place}"`)
         : new Response(null, { status: 401, headers: { "WWW-Authenticate": "Negotiate" } }) });
-    const reach = clientOf(where);
+    let clock = 0;
+    const reach = clientOf(where, { now: () => clock });
     await outcome(reach(SERVER, CALL)); // its token is refused
+    clock = 60_000;
     assert.equal(await outcome(reach(SERVER, CALL)), 200);
     assert.equal(said(where, "/custom").length, 2);
   });
@@ -336,6 +338,10 @@ describe("Tokens that end", () => {
     const never = protectedWorld({ "POST /mcp": () => challenged() });
     assert.equal(await call(never), "invalid_token");
     assert.equal(said(never, "/authorize").length, 1);
+    const calls = protectedWorld({ "POST /mcp": () => challenged() });
+    const reach = clientOf(calls);
+    for (let turn = 0; turn < 3; turn++) await outcome(reach(SERVER, CALL));
+    assert.equal(said(calls, "/authorize").length, 1); // no browser for each call
     const open = protectedWorld({ "POST /mcp": () => json({}) });
     assert.equal(await call(open), 200);
     assert.equal(open.seen.length, 1);

@@ -55,8 +55,8 @@ describe("The client of Part VI, alone", () => {
     .map(({ text }) => text).join("\n");
   const folder = variantOf(lifted);
 
-  test("is an OAuth client of under 1,300 lines that knows no server, no session, no tool", () => {
-    assert.ok(lifted.split("\n").length < 1_300, `${lifted.split("\n").length} lines`);
+  test("is an OAuth client of under 1,400 lines that knows no server, no session, no tool", () => {
+    assert.ok(lifted.split("\n").length < 1_400, `${lifted.split("\n").length} lines`);
     for (const slug of ["protected-server", "http-server", "tools", "sessions", "http-client"]) {
       assert.ok(!wanted.has(slug), slug);
     }
