@@ -21,37 +21,37 @@
 // Contents: number, title, line, chapters it uses (and theirs) beyond Part I
 //  1 Messages             62 -         35 Sessions           4519 8 23 25-26 34
 //  2 Errors and parsing   94 1         36 Both eras, one channel 4798 35
-//  3 Versions and _meta  158 1-2       37 Streams that last  4892 13 35
-//  4 Handlers            202 1-3       38 Sessions over HTTP 5086 36-37
-//  5 A first call        256 1-4       39 Shaking hands      5289 23 31 34
-//  6 Texts and lanes     306 I         40 Older servers      5424 9 26 39
-//  7 Channel server      539 6         41 Either era         5608 33 40
-//  8 Channel client      716 7         42 Older servers over HTTP 5706 14 33 40
-//  9 stdio               881 8         43 Challenges         5950 6
-// 10 Server-sent events 1119 6         44 Protected server   6067 12 43
-// 11 Mirrored headers   1232 6         45 Discovery          6176 10 43
-// 12 HTTP requests      1388 11        46 Registration       6321 45
-// 13 HTTP server        1555 10 12     47 Tokens             6433 46
-// 14 HTTP client        1817 10-11     48 Authorized fetch   6574 47
-// 15 Types from schemas 1973 -         49 JSON Schema        6852 -
-// 16 Results            2067 I         50 Patterns           7333 -
-// 17 Lists              2148 I         51 Formats            7460 -
-// 18 Tools              2221 11 15-17  52 Node, Bun, Deno    7611 9 13
-// 19 Completion         2416 17        53 Child processes    7858 52
-// 20 URI templates      2498 -         54 Signing in         8068 48 52
-// 21 Resources          2651 16 19-20  55 The front door     8165 all above
-// 22 Prompts            2768 16 19     56 The demo server    8342 all above
-// 23 Progress, logging  2851 I         57 What messages mean 8544 I
-// 24 Input requests     2950 18        58 The wire log       8711 10 57
-// 25 Round trips        3184 21-22 24  59 Wire taps          8889 9 12 58
-// 26 Subscriptions      3465 I         60 Arguments          9028 9 46 58
-// 27 Rate limits        3618 6 16-17   61 Answering a server 9191 all above
-// 28 Assemble           3664 6         62 Calling a server   9357 all above
-// 29 Client             3722 6         63 Looking around     9514 all above
-// 30 Checked results    3945 18 29     64 The demo           9689 all above
-// 31 Answering          3991 25 29     65 The demo's login   9796 all above
-// 32 Caching            4129 16 26     66 The demo's command 9928 all above
-// 33 Subscribing        4256 26 29     67 Command line       9972 all above
+//  3 Versions and _meta  158 1-2       37 Streams that last  4892 13 36
+//  4 Handlers            202 1-3       38 Sessions over HTTP 5117 37
+//  5 A first call        256 1-4       39 Shaking hands      5313 23 31 34
+//  6 Texts and lanes     306 I         40 Older servers      5448 9 26 39
+//  7 Channel server      539 6         41 Either era         5632 33 40
+//  8 Channel client      716 7         42 Older servers over HTTP 5730 14 33 40
+//  9 stdio               881 8         43 Challenges         5974 6
+// 10 Server-sent events 1119 6         44 Protected server   6091 12 43
+// 11 Mirrored headers   1232 6         45 Discovery          6200 10 43
+// 12 HTTP requests      1388 11        46 Registration       6345 45
+// 13 HTTP server        1555 10 12     47 Tokens             6457 46
+// 14 HTTP client        1817 10-11     48 Authorized fetch   6598 47
+// 15 Types from schemas 1973 -         49 JSON Schema        6876 -
+// 16 Results            2067 I         50 Patterns           7357 -
+// 17 Lists              2148 I         51 Formats            7484 -
+// 18 Tools              2221 11 15-17  52 Node, Bun, Deno    7635 9 13
+// 19 Completion         2416 17        53 Child processes    7882 52
+// 20 URI templates      2498 -         54 Signing in         8092 48 52
+// 21 Resources          2651 16 19-20  55 The front door     8189 all above
+// 22 Prompts            2768 16 19     56 The demo server    8366 all above
+// 23 Progress, logging  2851 I         57 What messages mean 8568 I
+// 24 Input requests     2950 18        58 The wire log       8735 10 57
+// 25 Round trips        3184 21-22 24  59 Wire taps          8913 9 12 58
+// 26 Subscriptions      3465 I         60 Arguments          9052 9 46 58
+// 27 Rate limits        3618 6 16-17   61 Answering a server 9215 all above
+// 28 Assemble           3664 6         62 Calling a server   9381 all above
+// 29 Client             3722 6         63 Looking around     9538 all above
+// 30 Checked results    3945 18 29     64 The demo           9713 all above
+// 31 Answering          3991 25 29     65 The demo's login   9820 all above
+// 32 Caching            4129 16 26     66 The demo's command 9952 all above
+// 33 Subscribing        4256 26 29     67 Command line       9996 all above
 // 34 Older revisions    4371 24
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
@@ -4891,7 +4891,7 @@ export function serveEither(exchange: Exchange, send: SendText, options: ServeOp
 
 // #region 37. Streams that last
 // uses messages handlers texts-and-lanes channel-server server-sent-events
-//   http-requests http-server sessions
+//   http-requests http-server sessions both-eras-one-channel
 //   · spec@2025-11-25 basic/transports#resumability-and-redelivery
 //
 // In a session a call belongs to the session and not to a connection. What it
@@ -5020,6 +5020,37 @@ async function follow(http: HttpSession, stream: CallStream, after: number, even
   }
 }
 
+/** Runs several messages as one; what they say and ask meanwhile goes on a stream of their own. */
+function replyToBatch(desk: Desk, http: HttpSession, messages: readonly unknown[],
+  { onClose, principal }: HttpRequest): Promise<HttpReply> {
+  const stream = newStream(http);
+  return new Promise((resolve) => {
+    let streams = false;
+    const say = (text: string) => {
+      if (!streams) {
+        const events = stream.events = eventStream(desk.options);
+        onClose(() => leave(stream, events));
+        resolve({ status: 200, headers: STREAM_HEADERS, stream: (sink) => events.attach(sink) });
+      }
+      streams = true;
+      writeTo(desk, http, stream, text);
+    };
+    const more = { ...(principal && { principal }), ask: (one: JSONRPCNotification) =>
+      say(JSON.stringify(one)) };
+    const session: Session = { ...http.session, exchange: (request, lane) =>
+      http.session.exchange(request, extendLane(lane, more)) };
+    void takeBatch(session, messages, say, http.batches).then((body) => {
+      const answers: unknown[] = body === "" ? [] : [JSON.parse(body)].flat();
+      if (streams) for (const answer of answers) say(JSON.stringify(answer));
+      else resolve(body === "" ? { status: 202, headers: {} }
+        : { status: 200, headers: JSON_HEADERS, body });
+      stream.ended = true;
+      stream.events?.end();
+      stream.events = undefined;
+      if (stream.last === stream.gone) http.streams.delete(stream.id);
+    });
+  });
+}
 /** Runs a call of a session; replies with JSON if that is ready soon, else on its stream. */
 function replyInSession(desk: Desk, http: HttpSession, request: JSONRPCRequest,
   asking: HttpRequest): Promise<HttpReply> {
@@ -5174,14 +5205,7 @@ async function postOlder(desk: Desk, value: unknown, http: HttpRequest): Promise
     if (session.version() !== "2025-03-26") {
       return refuse(400, "several messages at once are of 2025-03-26 alone");
     }
-    const own = found.streams.get(0) ?? newStream(found);
-    const { principal } = http;
-    const asked: Session = principal === undefined ? session : { ...session, exchange:
-      (request, lane) => session.exchange(request, extendLane(lane, { principal })) };
-    const body = await takeBatch(asked, value, (text) => writeTo(desk, found, own, text),
-      found.batches);
-    if (body === "") return { status: 202, headers: {} };
-    return { status: 200, headers: JSON_HEADERS, body };
+    return replyToBatch(desk, found, value, http);
   }
   let message: JSONRPCMessage;
   try {

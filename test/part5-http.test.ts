@@ -1056,6 +1056,24 @@ describe("without sessions", () => {
     assert.deepEqual(only(await post(request("3", "ping"))), result(3, {}));
   });
 
+  test("a batch whose call asks the client has its question, its progress and its answers on a " +
+    "stream of its own (spec@2025-03-26 basic/transports#sending-messages-to-the-server)",
+  async () => {
+    const { join } = endpoint();
+    const talk = await join("2025-03-26", '{"sampling":{}}');
+    const batch = await talk.post(`[${call("1", "ask", { asks: { k: SAMPLE } })},` +
+      `${tell("2", [1])},${request("3", "ping")}]`);
+    await batch.heard(2);
+    const asked = batch.messages().find(({ method }) => method === "sampling/createMessage");
+    assert.ok(batch.streams && asked !== undefined && !batch.closed());
+    assert.ok(batch.messages().some((one) => one.method === "notifications/progress"));
+    await talk.post(answered(asked.id,
+      { role: "assistant", model: "m", content: { type: "text", text: "hi" } }));
+    await batch.ended();
+    assert.deepEqual(batch.messages().filter(({ result }) => result).map(({ id }) => id).sort(),
+      [1, 2, 3]);
+  });
+
   test("the header names the revision, which without it is 2025-03-26 " +
     "(spec@2025-11-25 basic/transports#protocol-version-header)", async () => {
     const { post } = alone();
