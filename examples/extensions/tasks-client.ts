@@ -22,6 +22,7 @@ export interface FollowOptions extends AnsweringOptions {
 }
 const STATUSES = ["working", "input_required", "completed", "failed", "cancelled"];
 const MAX_TRIES = 5; // of a request that gets no answer
+const MAX_REST = 3_600_000; // milliseconds between two requests
 
 /** The state in a result. Throws TransportError when there is none. */
 function readTask(result: Result): DetailedTask {
@@ -44,8 +45,10 @@ function outcomeOf(task: DetailedTask, id: JSONRPCRequest["id"]): JSONRPCRespons
   return errorResponse(id, new ProtocolError(Number(code), String(message), data));
 }
 
+/** A call, the task that came of it, and the way back to the caller. */
+interface Handed { request: JSONRPCRequest; first: DetailedTask; lane: Lane }
 /** Waits for a task. A request of ours may be made twice, so one that is lost is made again. */
-async function follow(exchange: Exchange, request: JSONRPCRequest, first: DetailedTask, lane: Lane,
+async function follow(exchange: Exchange, { request, first, lane }: Handed,
   { answers = {}, onTask = () => {}, maxRounds = 10, ...options }: FollowOptions) {
   const { id, method, params } = request;
   const { progressToken, ..._meta } = Object(params?._meta); // a task tells of no progress
@@ -53,9 +56,8 @@ async function follow(exchange: Exchange, request: JSONRPCRequest, first: Detail
   const { signal } = lane;
   let [task, sent, gone] = [first, 0, false];
   const rest = () => {
-    const { pollIntervalMs: ms } = task;
-    return pause(Number.isInteger(ms) && Number(ms) > 0 ? Math.min(Number(ms), 3_600_000) : 1_000,
-      signal);
+    const { pollIntervalMs: ms = 0 } = task;
+    return pause(Number.isInteger(ms) && ms > 0 ? Math.min(ms, MAX_REST) : 1_000, signal);
   };
   const ask = async (method: string, more: Params = {}, on = lane): Promise<Result> => {
     for (let tries = 1; ; tries++) {
@@ -116,17 +118,17 @@ export function followTasks(exchange: Exchange, options: FollowOptions = {}): Ex
     if (given.method !== "tools/call") return exchange(request, lane); // nothing else becomes one
     if (taskId !== undefined) {
       const known = { resultType: "task", taskId, status: "working", pollIntervalMs: 1 };
-      return follow(exchange, request, readTask(known), lane, options);
+      return follow(exchange, { request, first: readTask(known), lane }, options);
     }
     const response = await exchange(request, lane);
     if ("error" in response || response.result.resultType !== "task") return response;
-    return follow(exchange, request, readTask(response.result), lane, options);
+    return follow(exchange, { request, first: readTask(response.result), lane }, options);
   };
 }
 
 // ---- Both sides at work -----------------------------------------------------
 
-if (process.argv[1]?.endsWith("tasks-client.ts")) {
+if (globalThis.process?.argv[1]?.endsWith("tasks-client.ts")) { // run as a program
   const { exchange } = server({ name: "bakery", version: "1.0.0", tools: [{ name: "bake",
     async handler(_, { ask, task, lane }) {
       await task(); // from here on nobody holds the line

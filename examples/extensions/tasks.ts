@@ -143,7 +143,7 @@ const taskUnknown = () =>
   new ProtocolError(INVALID_PARAMS, "There is no such task, or not any more");
 const MAX_LISTENED = 1_000; // tasks of one subscription
 
-/** Gives tools context.task. It goes last among the features, around all that runs a tool. */
+/** Gives tools context.task. It goes last among the features: around tools() and roundTrips(). */
 export function tasks(options: TasksOptions = {}): Feature {
   const { store = memoryTasks(), now = Date.now, report = console.error } = options;
   const ttlMs = options.ttlMs === null ? null : wholeNumber("ttlMs", options.ttlMs ?? 3_600_000, 1);
