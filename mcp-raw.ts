@@ -19,40 +19,40 @@
 // was shown here. Read Part I first: it is the whole idea, and a program.
 // A chapter names only what stands above it: the end of each is a safe stop.
 // Contents: number, title, line, chapters it uses (and theirs) beyond Part I
-//  1 Messages             62 -         35 Sessions           4519 8 23 25-26 34
-//  2 Errors and parsing   94 1         36 Both eras, one channel 4798 35
-//  3 Versions and _meta  158 1-2       37 Streams that last  4892 13 36
-//  4 Handlers            202 1-3       38 Sessions over HTTP 5117 37
-//  5 A first call        256 1-4       39 Shaking hands      5313 23 31 34
-//  6 Texts and lanes     306 I         40 Older servers      5448 9 26 39
-//  7 Channel server      539 6         41 Either era         5632 33 40
-//  8 Channel client      716 7         42 Older servers over HTTP 5730 14 33 40
-//  9 stdio               881 8         43 Challenges         5974 6
-// 10 Server-sent events 1119 6         44 Protected server   6091 12 43
-// 11 Mirrored headers   1232 6         45 Discovery          6200 10 43
-// 12 HTTP requests      1388 11        46 Registration       6345 45
-// 13 HTTP server        1555 10 12     47 Tokens             6457 46
-// 14 HTTP client        1817 10-11     48 Authorized fetch   6598 47
-// 15 Types from schemas 1973 -         49 JSON Schema        6876 -
-// 16 Results            2067 I         50 Patterns           7357 -
-// 17 Lists              2148 I         51 Formats            7484 -
-// 18 Tools              2221 11 15-17  52 Node, Bun, Deno    7635 9 13
-// 19 Completion         2416 17        53 Child processes    7882 52
-// 20 URI templates      2498 -         54 Signing in         8092 48 52
-// 21 Resources          2651 16 19-20  55 The front door     8189 all above
-// 22 Prompts            2768 16 19     56 The demo server    8366 all above
-// 23 Progress, logging  2851 I         57 What messages mean 8568 I
-// 24 Input requests     2950 18        58 The wire log       8735 10 57
-// 25 Round trips        3184 21-22 24  59 Wire taps          8913 9 12 58
-// 26 Subscriptions      3465 I         60 Arguments          9052 9 46 58
-// 27 Rate limits        3618 6 16-17   61 Answering a server 9215 all above
-// 28 Assemble           3664 6         62 Calling a server   9381 all above
-// 29 Client             3722 6         63 Looking around     9538 all above
-// 30 Checked results    3945 18 29     64 The demo           9713 all above
-// 31 Answering          3991 25 29     65 The demo's login   9820 all above
-// 32 Caching            4129 16 26     66 The demo's command 9952 all above
-// 33 Subscribing        4256 26 29     67 Command line       9996 all above
-// 34 Older revisions    4371 24
+//  1 Messages             62 -         35 Sessions           4522 8 23 25-26 34
+//  2 Errors and parsing   94 1         36 Both eras, one channel 4801 35
+//  3 Versions and _meta  158 1-2       37 Streams that last  4895 13 36
+//  4 Handlers            202 1-3       38 Sessions over HTTP 5120 37
+//  5 A first call        256 1-4       39 Shaking hands      5316 23 31 34
+//  6 Texts and lanes     306 I         40 Older servers      5451 9 26 39
+//  7 Channel server      539 6         41 Either era         5635 33 40
+//  8 Channel client      716 7         42 Older servers over HTTP 5733 14 33 40
+//  9 stdio               881 8         43 Challenges         5977 6
+// 10 Server-sent events 1119 6         44 Protected server   6094 12 43
+// 11 Mirrored headers   1232 6         45 Discovery          6203 10 43
+// 12 HTTP requests      1388 11        46 Registration       6348 45
+// 13 HTTP server        1555 10 12     47 Tokens             6460 46
+// 14 HTTP client        1817 10-11     48 Authorized fetch   6601 47
+// 15 Types from schemas 1973 -         49 JSON Schema        6879 -
+// 16 Results            2067 I         50 Patterns           7360 -
+// 17 Lists              2148 I         51 Formats            7487 -
+// 18 Tools              2221 11 15-17  52 Node, Bun, Deno    7638 9 13
+// 19 Completion         2416 17        53 Child processes    7885 52
+// 20 URI templates      2498 -         54 Signing in         8095 48 52
+// 21 Resources          2651 16 19-20  55 The front door     8192 all above
+// 22 Prompts            2768 16 19     56 The demo server    8369 all above
+// 23 Progress, logging  2851 I         57 What messages mean 8571 I
+// 24 Input requests     2950 18        58 The wire log       8738 10 57
+// 25 Round trips        3184 21-22 24  59 Wire taps          8916 9 12 58
+// 26 Subscriptions      3465 I         60 Arguments          9055 9 46 58
+// 27 Rate limits        3621 6 16-17   61 Answering a server 9218 all above
+// 28 Assemble           3667 6         62 Calling a server   9384 all above
+// 29 Client             3725 6         63 Looking around     9541 all above
+// 30 Checked results    3948 18 29     64 The demo           9716 all above
+// 31 Answering          3994 25 29     65 The demo's login   9823 all above
+// 32 Caching            4132 16 26     66 The demo's command 9955 all above
+// 33 Subscribing        4259 26 29     67 Command line       9999 all above
+// 34 Older revisions    4374 24
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
 // runs), Feature (capabilities and the methods behind them), Methods (name ->
@@ -3502,8 +3502,11 @@ export interface Methods {
     { params: SubscriptionsListenRequestParams; result: SubscriptionsListenResult };
 }
 
+/** The changes that this chapter tells of; an extension adds fields to the filter for its own. */
+export type ChangeKind =
+  "toolsListChanged" | "promptsListChanged" | "resourcesListChanged" | "resourceSubscriptions";
 /** A change, by the field of the filter that asks for it; undefined: an end to listening. */
-export type Change = { kind: keyof SubscriptionFilter; uri?: string } | undefined;
+export type Change = { kind: ChangeKind; uri?: string } | undefined;
 /** Where a server says that something of it has changed. */
 export interface ChangeSource {
   tools(): void;
@@ -3533,13 +3536,13 @@ export function changeSource(): ChangeSource {
   };
 }
 
-const NOTIFICATIONS: Readonly<Record<keyof SubscriptionFilter, string>> = {
+const NOTIFICATIONS: Readonly<Record<ChangeKind, string>> = {
   toolsListChanged: "notifications/tools/list_changed",
   promptsListChanged: "notifications/prompts/list_changed",
   resourcesListChanged: "notifications/resources/list_changed",
   resourceSubscriptions: "notifications/resources/updated",
 };
-const ADVERTISED: Readonly<Record<keyof SubscriptionFilter, readonly [string, string]>> = {
+const ADVERTISED: Readonly<Record<ChangeKind, readonly [string, string]>> = {
   toolsListChanged: ["tools", "listChanged"],
   promptsListChanged: ["prompts", "listChanged"],
   resourcesListChanged: ["resources", "listChanged"],
@@ -3548,7 +3551,7 @@ const ADVERTISED: Readonly<Record<keyof SubscriptionFilter, readonly [string, st
 /** The most resources that one call may listen to: each change is held against all of them. */
 export const MAX_URIS = 1_000;
 /** The part of a filter that is honoured. Throws ProtocolError when it is no filter. */
-function agreed(wanted: unknown, honoured: readonly (keyof SubscriptionFilter)[]):
+function agreed(wanted: unknown, honoured: readonly (ChangeKind)[]):
   SubscriptionFilter {
   const filter = isObject(wanted) ? wanted : { toolsListChanged: "absent" };
   for (const kind of Object.keys(NOTIFICATIONS)) {
@@ -3574,7 +3577,7 @@ export const isPartOf = (uri: string, whole: string): boolean =>
 
 /** Lets clients listen to a source. What is honoured is advertised, and nothing else is. */
 export function subscriptions(source: ChangeSource,
-  honoured: readonly (keyof SubscriptionFilter)[]): Feature {
+  honoured: readonly (ChangeKind)[]): Feature {
   const listen: Handler = ({ notifications }, { request, lane }) => {
     const filter = agreed(notifications, honoured);
     const _meta = { [SUBSCRIPTION_ID]: request.id };
@@ -5562,7 +5565,7 @@ function handOn({ hearings, logging }: OlderState, message: JSONRPCNotification)
     if (lane && fail) void guarded(() => lane.notify(message), {}, fail);
     return lane !== undefined;
   }
-  const kinds = Object.keys(NOTIFICATIONS) as (keyof SubscriptionFilter)[];
+  const kinds = Object.keys(NOTIFICATIONS) as (ChangeKind)[];
   const kind = kinds.find((kind) => NOTIFICATIONS[kind] === method);
   if (kind === undefined) return false;
   const change = { kind, uri: String(params.uri) };
@@ -8249,7 +8252,7 @@ function offered<S extends readonly unknown[]>(options: ServerOptions<S>, change
   const lists = list && { list };
   const features = [progress(), logging(), roundTrips({ compile,
     ...(options.stateKey !== undefined && { key: options.stateKey }) })];
-  const kinds: (keyof SubscriptionFilter)[] = [];
+  const kinds: (ChangeKind)[] = [];
   if (definitions !== undefined) {
     kinds.push("toolsListChanged");
     features.push(tools(definitions, { compile, report, ...lists,

@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 import {
   assemble, changeSource, prompts, resources, serveChannel, serveHttp, server, subscriptions, text,
   tools, type ChangeSource, type Exchange, type HttpReply, type JSONRPCRequest,
-  type SubscriptionFilter,
+  type ChangeKind,
 } from "../mcp-raw.ts";
 import { conversation, settled } from "./kit.ts";
 import { META, headersFor, lane, posted, read, until } from "./kit-http.ts";
@@ -18,7 +18,7 @@ const KINDS = ["toolsListChanged", "promptsListChanged", "resourcesListChanged",
 const ID = "io.modelcontextprotocol/subscriptionId";
 
 /** A server whose source tells how many are listening to it. */
-function toy(honoured: readonly (keyof SubscriptionFilter)[] = KINDS) {
+function toy(honoured: readonly (ChangeKind)[] = KINDS) {
   const inner = changeSource();
   const count = { listening: 0 };
   const source: ChangeSource = { ...inner, listen(hear) {
@@ -81,7 +81,7 @@ function change({ tools, prompts, resources, updated }: ChangeSource, uri = "x:/
 describe("Subscriptions: opening", () => {
   test("what is honoured is advertised, and nothing else is " +
     "(spec server/resources#capabilities)", async () => {
-    const declared = async (...honoured: (keyof SubscriptionFilter)[]) => {
+    const declared = async (...honoured: (ChangeKind)[]) => {
       const response = await toy(honoured).exchange({ ...listening({}),
         method: "server/discover" }, lane());
       return "result" in response && response.result.capabilities;

@@ -43,6 +43,7 @@ declare module "../../mcp-raw.ts" {
     /** Makes a task of the call, for clients that know tasks; others wait, or get -32021. */
     readonly task: (options?: TaskOptions) => Promise<void>;
   }
+  interface SubscriptionFilter { taskIds?: string[] }
   interface Methods {
     "tasks/get": { params: TaskParams; result: Result & DetailedTask };
     "tasks/update": { params: TaskParams & { inputResponses: InputResponses }; result: Result };
