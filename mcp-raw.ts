@@ -22,7 +22,7 @@
 //  1 Messages             62 -         35 Sessions           4522 8 23 25-26 34
 //  2 Errors and parsing   94 1         36 Both eras, one channel 4801 35
 //  3 Versions and _meta  158 1-2       37 Streams that last  4895 13 36
-//  4 Handlers            202 1-3       38 Sessions over HTTP 5120 37
+//  4 Handlers            202 1-3       38 Sessions over HTTP 5121 37
 //  5 A first call        256 1-4       39 Shaking hands      5316 23 31 34
 //  6 Texts and lanes     306 I         40 Older servers      5451 9 26 39
 //  7 Channel server      539 6         41 Either era         5635 33 40
@@ -4947,6 +4947,7 @@ interface Desk {
   options: BothOptions;
   sessions: Map<string, HttpSession>;
   log: EventLog;
+  swept: number; // when idle sessions were last looked for
   limits: Required<Pick<SessionOptions, "max" | "idleMs" | "maxStreams" | "now">>;
 }
 type EventLog = ReturnType<typeof eventLog>;
@@ -5157,6 +5158,8 @@ const isOpen = ({ events }: CallStream) => events !== undefined;
 function sweep(desk: Desk): void {
   const { idleMs, now } = desk.limits;
   const since = now() - idleMs;
+  if (now() < desk.swept + Math.min(1_000, idleMs)) return; // it looks at all of them
+  desk.swept = now();
   for (const http of [...desk.sessions.values()]) {
     const idle = http.used <= since && http.lanes.size + http.batches.size === 0 &&
       ![...http.streams.values()].some(isOpen);
@@ -5221,10 +5224,7 @@ async function postOlder(desk: Desk, value: unknown, http: HttpRequest): Promise
   if ("method" in message && "id" in message) {
     if (lanes.has(message.id)) return refuse(400, `id ${message.id} is still in flight`);
     if (lanes.size >= 256) return refuse(429, "Too many calls at once: wait for some to end");
-    const reply = await replyInSession(desk, found, message, http);
-    const failed = message.method === "initialize" && session.version() === undefined;
-    if (failed) endSession(desk, found, "it was never initialized");
-    return reply;
+    return replyInSession(desk, found, message, http);
   }
   if (!("method" in message)) session.settle(message);
   else if (message.method !== "notifications/cancelled") {
@@ -5276,8 +5276,8 @@ function getStream(desk: Desk, request: HttpRequest): HttpReply {
 export function serveBoth(exchange: Exchange, options: BothOptions = {}): HttpHandler {
   const { sessions = {} } = options;
   const { max = 10_000, idleMs = 1_800_000, maxStreams = 16, now = Date.now } = sessions || {};
-  const desk: Desk = { exchange, options, sessions: new Map(), log: eventLog(sessions || {}),
-    limits: { max, idleMs, maxStreams, now } };
+  const desk: Desk = { exchange, options, sessions: new Map(), swept: 0,
+    log: eventLog(sessions || {}), limits: { max, idleMs, maxStreams, now } };
   const modern = modernPost(exchange, options);
   const isOlder = ({ header }: HttpRequest) => {
     const version = header("mcp-protocol-version");
