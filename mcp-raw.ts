@@ -40,18 +40,18 @@
 // 19 Completion         2416 17        53 Child processes    7885 52
 // 20 URI templates      2498 -         54 Signing in         8095 48 52
 // 21 Resources          2651 16 19-20  55 The front door     8192 all above
-// 22 Prompts            2768 16 19     56 The demo server    8369 all above
-// 23 Progress, logging  2851 I         57 What messages mean 8571 I
-// 24 Input requests     2950 18        58 The wire log       8738 10 57
-// 25 Round trips        3184 21-22 24  59 Wire taps          8916 9 12 58
-// 26 Subscriptions      3465 I         60 Arguments          9055 9 46 58
-// 27 Rate limits        3621 6 16-17   61 Answering a server 9218 all above
-// 28 Assemble           3667 6         62 Calling a server   9384 all above
-// 29 Client             3725 6         63 Looking around     9541 all above
-// 30 Checked results    3948 18 29     64 The demo           9716 all above
-// 31 Answering          3994 25 29     65 The demo's login   9823 all above
-// 32 Caching            4132 16 26     66 The demo's command 9955 all above
-// 33 Subscribing        4259 26 29     67 Command line       9999 all above
+// 22 Prompts            2768 16 19     56 The demo server    8371 all above
+// 23 Progress, logging  2851 I         57 What messages mean 8573 I
+// 24 Input requests     2950 18        58 The wire log       8740 10 57
+// 25 Round trips        3184 21-22 24  59 Wire taps          8918 9 12 58
+// 26 Subscriptions      3465 I         60 Arguments          9057 9 46 58
+// 27 Rate limits        3621 6 16-17   61 Answering a server 9220 all above
+// 28 Assemble           3667 6         62 Calling a server   9386 all above
+// 29 Client             3725 6         63 Looking around     9543 all above
+// 30 Checked results    3948 18 29     64 The demo           9718 all above
+// 31 Answering          3994 25 29     65 The demo's login   9825 all above
+// 32 Caching            4132 16 26     66 The demo's command 9957 all above
+// 33 Subscribing        4259 26 29     67 Command line       10001 all above
 // 34 Older revisions    4374 24
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
@@ -8249,7 +8249,9 @@ function offered<S extends readonly unknown[]>(options: ServerOptions<S>, change
   const { resources: files, templates = [], prompts: texts, list, visible, maskErrors } = options;
   // Arguments are checked against the schema, whatever the types say.
   const definitions = options.tools as Parameters<typeof tools>[0] | undefined;
-  const lists = list && { list };
+  // MUST: not shared with all who ask (spec server/utilities/caching#security-considerations)
+  const scope = options.http?.guard && { cacheScope: "private" as const };
+  const lists = (list ?? scope) && { list: { ...scope, ...list } };
   const features = [progress(), logging(), roundTrips({ compile,
     ...(options.stateKey !== undefined && { key: options.stateKey }) })];
   const kinds: (ChangeKind)[] = [];

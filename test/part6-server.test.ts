@@ -188,6 +188,20 @@ describe("A protected server", () => {
   });
 });
 
+test("what a protected server lists is for its caller alone, unless it says otherwise " +
+  "(spec server/utilities/caching#security-considerations)", async () => {
+  const listed = async (options: Partial<ServerOptions>) => {
+    const request = new Request(RESOURCE, { method: "POST", headers: { ...JSON_TYPES,
+      "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/list", ...bearer("ada") },
+    body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{${META}}}` });
+    const { result } = await (await app({}, options).fetch(request)).json() as {
+      result: { cacheScope: string } };
+    return result.cacheScope;
+  };
+  assert.deepEqual([await listed({}), await listed({ list: { ttlMs: 0 } }),
+    await listed({ list: { cacheScope: "public" } })], ["private", "private", "public"]);
+});
+
 describe("What is one principal's", () => {
   test("a session is not there for another, by any method, and goes on under another token of its " +
     "own (spec@2025-11-25 basic/transports#session-management)", async () => {
