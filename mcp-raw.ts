@@ -50,8 +50,8 @@
 // 29 Client             3725 6         63 Looking around     9543 all above
 // 30 Checked results    3948 18 29     64 The demo           9718 all above
 // 31 Answering          3994 25 29     65 The demo's login   9825 all above
-// 32 Caching            4132 16 26     66 The demo's command 9957 all above
-// 33 Subscribing        4259 26 29     67 Command line       10001 all above
+// 32 Caching            4132 16 26     66 The demo's command 9968 all above
+// 33 Subscribing        4259 26 29     67 Command line       10012 all above
 // 34 Older revisions    4374 24
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
@@ -6133,7 +6133,7 @@ export interface ProtectOptions {
 const sameUrl = (a: string, b: string) => a === b ||
   URL.canParse(a) && URL.canParse(b) && new URL(a).href === new URL(b).href;
 
-const openDocument = (document: Params): HttpHandler => async ({ method }) => {
+const openDocument = (document: Params): HttpHandler => async ({ method }): Promise<HttpReply> => {
   const headers = { ...JSON_HEADERS, "Access-Control-Allow-Origin": "*" };
   if (method === "OPTIONS") {
     return { status: 204, headers: { ...headers, "Access-Control-Allow-Headers": "*" } };
@@ -8104,7 +8104,7 @@ export async function keepRunning(start: () => Promise<Connection>,
 
 /** Waits on this machine for a browser to come back; show() gets the page that it has to visit. */
 export async function loopbackVisitor(show: (url: string) => unknown,
-  { port = 33_418, waitMs = 300_000 } = {}): Promise<Visitor> {
+  { port = 33_418, waitMs = 300_000 }: { port?: number; waitMs?: number } = {}): Promise<Visitor> {
   const waiting = new Map<string, (url: string) => void>(); // by state: others may knock too
   const at = (bound: number) => `http://127.0.0.1:${bound}/callback`;
   const listener = (request: NodeRequest, response: NodeResponse) => {
@@ -9835,8 +9835,19 @@ interface Issued { client: string; scopes: string[]; resource: string; until: nu
 /** A page for a browser, or JSON. */
 const page = (status: number, document: object, headers: Record<string, string> = {}): HttpReply =>
   ({ status, headers: { ...JSON_HEADERS, ...headers }, body: JSON.stringify(document) });
+export interface DemoIssuer {
+  routes: Record<string, HttpHandler>;
+  verify(token: string): Promise<Access | undefined>;
+  /** Ends all tokens; those for new ones stay good. */
+  expire(): void;
+}
+const describeIssuer = (issuer: string) => ({ issuer,
+  authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/token`,
+  registration_endpoint: `${issuer}/register`, code_challenge_methods_supported: ["S256"],
+  token_endpoint_auth_methods_supported: ["none"],
+  authorization_response_iss_parameter_supported: true });
 /** An authorization server that asks nobody; `issuer` gives its URL once it is known. */
-export function demoIssuer(issuer: () => string, now: () => number = Date.now) {
+export function demoIssuer(issuer: () => string, now: () => number = Date.now): DemoIssuer {
   const codes = new Map<string, Issued & { challenge: string; redirectUri: string }>();
   const tokens = new Map<string, Issued>(); // and refresh tokens
   const refuse = (error: string) => page(400, { error });
@@ -9847,11 +9858,7 @@ export function demoIssuer(issuer: () => string, now: () => number = Date.now) {
       refresh_token: refresh, scope: issued.scopes.join(" ") }, { "Cache-Control": "no-store" });
   };
   const routes: Record<string, HttpHandler> = {
-    "/.well-known/oauth-authorization-server": async () => page(200, { issuer: issuer(),
-      authorization_endpoint: `${issuer()}/authorize`, token_endpoint: `${issuer()}/token`,
-      registration_endpoint: `${issuer()}/register`, code_challenge_methods_supported: ["S256"],
-      token_endpoint_auth_methods_supported: ["none"],
-      authorization_response_iss_parameter_supported: true }),
+    "/.well-known/oauth-authorization-server": async () => page(200, describeIssuer(issuer())),
     async "/register"(http) {
       const { redirect_uris } = Object(typedJSON(await http.text(MAX_DOCUMENT) ?? ""));
       return page(201, { client_id: randomText().slice(0, 8), redirect_uris });
@@ -9886,15 +9893,19 @@ export function demoIssuer(issuer: () => string, now: () => number = Date.now) {
       return proven ? issue(found) : refuse("invalid_grant");
     },
   };
-  return { routes, async verify(token: string): Promise<Access | undefined> {
-    const found = tokens.get(token);
-    return found && { id: "Ada", audience: found.resource, scopes: found.scopes,
-      expiresAt: found.until };
-  }, /** Ends all tokens; those for new ones stay good. */ expire() {
-    for (const [token, issued] of tokens) {
-      if (issued.until > now() + 60_000) tokens.delete(token);
-    }
-  } };
+  return {
+    routes,
+    async verify(token) {
+      const found = tokens.get(token);
+      return found && { id: "Ada", audience: found.resource, scopes: found.scopes,
+        expiresAt: found.until };
+    },
+    expire() {
+      for (const [token, issued] of tokens) {
+        if (issued.until > now() + 60_000) tokens.delete(token);
+      }
+    },
+  };
 }
 const STEP_TITLES: Readonly<Record<string, string>> = {
   "who hands out tokens": "The client finds out who hands out tokens",
