@@ -24,7 +24,8 @@ export function strip(file: string): Stripped {
   const tsx = createRequire(import.meta.url).resolve("tsx");
   const { code, map } = createRequire(tsx)("esbuild")
     .transformSync(readFileSync(file, "utf8"), { loader: "ts", sourcemap: "external" });
-  const copy = join(scratch, basename(file, ".ts") + ".mjs");
+  const copy = join(scratch, basename(file, ".ts") + ".js"); // by this name it is a program
+  writeFileSync(join(scratch, "package.json"), '{ "type": "module" }');
   writeFileSync(copy, code);
   const lines = new SourceMap(JSON.parse(map));
   const line = (line: number, column: number): number => {
