@@ -1,12 +1,11 @@
 // What the conformance suite starts as the client under test. The suite starts all its scenarios
 // together, on few cores; so that none starves, at most three run at once: conformance-client.ts URL
-import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { everything, runOf } from "../../examples/everything-client.ts";
 
-const SLOTS = 3;
+const AT_ONCE = 3;
 const folder = process.env.MCP_RAW_SLOTS ?? join(tmpdir(), `mcp-raw-slots-${process.ppid}`);
 
 const isAlive = (pid: number): boolean => {
@@ -16,32 +15,21 @@ const isAlive = (pid: number): boolean => {
     return false;
   }
 };
-/** Takes a free slot, or one whose owner has died; gives the file that holds it. */
-function takeSlot(): string | undefined {
-  for (let slot = 0; slot < SLOTS; slot++) {
-    const file = join(folder, String(slot));
-    try {
-      writeFileSync(file, String(process.pid), { flag: "wx" });
-      return file;
-    } catch {
-      try {
-        if (!isAlive(Number(readFileSync(file, "utf8")))) unlinkSync(file); // free at the next look
-      } catch {
-        // it was freed meanwhile
-      }
-    }
-  }
-  return undefined;
-}
-
+// Each draws a ticket, a file that nobody else touches: its name is its place in the line, and
+// whose it is. The tickets of those that were killed stay, and do not count.
+const ticket = `${String(Date.now()).padStart(15, "0")}-${process.pid}`;
+const ahead = () => readdirSync(folder)
+  .filter((other) => other < ticket && isAlive(Number(other.split("-")[1]))).length;
 mkdirSync(folder, { recursive: true });
-let slot = takeSlot();
-for (; slot === undefined; slot = takeSlot()) await pause(50 + Math.random() * 100);
+writeFileSync(join(folder, ticket), "");
 try {
+  while (ahead() >= AT_ONCE) await pause(50 + Math.random() * 100);
+  // Only now: to load the client is most of the work, and is not to be done by all together.
+  const { everything, runOf } = await import("../../examples/everything-client.ts");
   await everything(process.argv[2] ?? "", runOf(process.env));
 } catch (error) {
   console.error(String(error));
   process.exitCode = 1;
 } finally {
-  unlinkSync(slot);
+  rmSync(join(folder, ticket), { force: true });
 }
