@@ -71,7 +71,8 @@ function installed(): boolean {
 }
 
 function check(): number {
-  const projects = [join(ROOT, "tsconfig.json"), join(PEERS, "tsconfig.json")];
+  const projects = [join(ROOT, "tsconfig.json"), join(PEERS, "tsconfig.json"),
+    join(PEERS, "types/tsconfig.json")]; // its own: examples add fields to the types it compares;
   const tsc = join(PEERS, "node_modules/typescript/bin/tsc");
   generate();
   const failed = projects.filter(

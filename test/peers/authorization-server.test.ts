@@ -2,14 +2,14 @@
 // the tests of authorization share: what it calls an attack is one.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { protect, server, text } from "../mcp-raw.ts";
+import { protect, server, text } from "../../mcp-raw.ts";
 import { authorizationServer, listenLocally, type AuthorizationServerOptions }
-  from "../examples/authorization-server.ts";
+  from "../../examples/authorization-server.ts";
 import { jwtVerifier, readJwt, remoteKeys, signJwt, verifySignature, type KeyedJwk }
-  from "../examples/extensions/jwt.ts";
+  from "../../examples/extensions/jwt.ts";
 import { ATTACKS, CALL, CALLBACK, clientOf, EVIL, formOf, hosted, inTurn, ISSUER, json, outcome,
-  SERVER, status, strictWorld, protectedWorld, world, type World } from "./kit-auth.ts";
-import { tcp } from "./kit-http.ts";
+  SERVER, status, strictWorld, protectedWorld, world, type World } from "../kit-auth.ts";
+import { tcp } from "../kit-http.ts";
 
 // RFC 7636, appendix B.
 const VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";

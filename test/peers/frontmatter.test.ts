@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { readFrontmatter } from "../examples/extensions/frontmatter.ts";
+import { readFrontmatter } from "../../examples/extensions/frontmatter.ts";
 
 const fenced = (...lines: string[]) => `---\n${lines.join("\n")}\n---\n\n# Body\n`;
 const read = (...lines: string[]): unknown =>

@@ -9,12 +9,12 @@ import { after, describe, test } from "node:test";
 import { answering, assemble, boundedPattern, changeSource, compileSchema, connect, connectHttp,
   ProtocolError, roundTrips, server, subscriptions, text, toolError, tools, TransportError,
   type Answers, type CompileSchema, type Context, type Exchange, type JSONRPCRequest,
-  type ToolDefinition } from "../mcp-raw.ts";
+  type ToolDefinition } from "../../mcp-raw.ts";
 import { fileTasks, memoryTasks, TASK_MIRRORS, tasks, type TaskStore, type TasksOptions }
-  from "../examples/extensions/tasks.ts";
-import { followTasks, type FollowOptions } from "../examples/extensions/tasks-client.ts";
-import { conversation, INFO, settled } from "./kit.ts";
-import { lane, ms, until } from "./kit-http.ts";
+  from "../../examples/extensions/tasks.ts";
+import { followTasks, type FollowOptions } from "../../examples/extensions/tasks-client.ts";
+import { conversation, INFO, settled } from "../kit.ts";
+import { lane, ms, until } from "../kit-http.ts";
 
 const TASKS = "io.modelcontextprotocol/tasks";
 const KEY = "0123456789abcdef0123456789abcdef";

@@ -9,11 +9,11 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, describe, test } from "node:test";
 import { connect, ProtocolError, server, type JSONRPCRequest, type ListOptions }
-  from "../mcp-raw.ts";
+  from "../../mcp-raw.ts";
 import { approvalOf, getSkill, listSkills, openSkill, readSkillFile, readSkills, skillResources,
   skills, skillsOf, type Skill, type SkillFile, type SkillFiles, type SkillSet }
-  from "../examples/extensions/skills.ts";
-import { lane, request, scripted } from "./kit-http.ts";
+  from "../../examples/extensions/skills.ts";
+import { lane, request, scripted } from "../kit-http.ts";
 
 const NOTES = "---\nname: notes\ndescription: Takes notes – and keeps them\n---\n\n" +
   "See `templates/day.md`.\n";

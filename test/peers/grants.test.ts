@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { createPublicKey, generateKeyPairSync, verify } from "node:crypto";
 import { describe, test } from "node:test";
-import { AuthorizationError, type Grant } from "../mcp-raw.ts";
-import { dpopFetch } from "../examples/extensions/dpop.ts";
+import { AuthorizationError, type Grant } from "../../mcp-raw.ts";
+import { dpopFetch } from "../../examples/extensions/dpop.ts";
 import { clientKey, clientSecret, enterpriseManaged, workloadIdentity }
-  from "../examples/extensions/grants.ts";
+  from "../../examples/extensions/grants.ts";
 import { CALL, ISSUER, SERVER, clientOf, formOf, issuerMetadata, json, outcome, protectedWorld,
-  resourceMetadata, type Answer, type Seen, type World } from "./kit-auth.ts";
+  resourceMetadata, type Answer, type Seen, type World } from "../kit-auth.ts";
 
 const TOKEN = `POST ${ISSUER}/token`;
 const IDP = "https://idp.example";

@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { createHmac, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify,
   type KeyObject } from "node:crypto";
 import { describe, test } from "node:test";
-import { AuthorizationError, protect, server, text } from "../mcp-raw.ts";
+import { AuthorizationError, protect, server, text } from "../../mcp-raw.ts";
 import { changingNonces, dpopFetch, dpopGuard, dpopKey, dpopProof, firstTime, thumbprint,
-  verifyProof, type ProofCheck } from "../examples/extensions/dpop.ts";
+  verifyProof, type ProofCheck } from "../../examples/extensions/dpop.ts";
 import { importPem, jwtVerifier, readJwt, remoteKeys, signJwt, verifyJwt, verifySignature,
-  type JwtOptions, type KeyedJwk } from "../examples/extensions/jwt.ts";
-import { headersFor, request } from "./kit-http.ts";
+  type JwtOptions, type KeyedJwk } from "../../examples/extensions/jwt.ts";
+import { headersFor, request } from "../kit-http.ts";
 
 type Json = Record<string, unknown>;
 const b64 = (value: string | Uint8Array | object) => Buffer.from(typeof value === "string" ||
