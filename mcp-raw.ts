@@ -45,13 +45,13 @@
 // 24 Input requests     2950 18        58 The wire log       8740 10 57
 // 25 Round trips        3184 21-22 24  59 Wire taps          8918 9 12 58
 // 26 Subscriptions      3465 I         60 Arguments          9057 9 46 58
-// 27 Rate limits        3621 6 16-17   61 Answering a server 9220 all above
-// 28 Assemble           3667 6         62 Calling a server   9386 all above
-// 29 Client             3725 6         63 Looking around     9543 all above
-// 30 Checked results    3948 18 29     64 The demo           9718 all above
-// 31 Answering          3994 25 29     65 The demo's login   9825 all above
-// 32 Caching            4132 16 26     66 The demo's command 9968 all above
-// 33 Subscribing        4259 26 29     67 Command line       10012 all above
+// 27 Rate limits        3621 6 16-17   61 Answering a server 9223 all above
+// 28 Assemble           3667 6         62 Calling a server   9390 all above
+// 29 Client             3725 6         63 Looking around     9550 all above
+// 30 Checked results    3948 18 29     64 The demo           9725 all above
+// 31 Answering          3994 25 29     65 The demo's login   9832 all above
+// 32 Caching            4132 16 26     66 The demo's command 9975 all above
+// 33 Subscribing        4259 26 29     67 Command line       10020 all above
 // 34 Older revisions    4374 24
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
@@ -8222,7 +8222,7 @@ export interface Server extends Assembly {
   http: BothOptions;
   /** For workers and frameworks: answers a web Request to the endpoint. */
   fetch: (request: Request) => Promise<Response>;
-  /** The same for nodeListener(). */
+  /** The same for nodeListener(handle, "/mcp", guard?.routes). */
   handle: HttpHandler;
   /** Serves stdin and stdout, then ends the process. Write nothing else to stdout. */
   stdio(): Promise<void>;
@@ -9105,6 +9105,7 @@ call   [TOOL [key=value ...] | --method M [--params JSON] | --line TEXT | --list
   --module FILE     serve the default export of FILE, or its app or server; else the demo
   --page N          serve the demo's lists in pages of N entries
 
+Logins are kept in ~/.config/mcp-raw (XDG_CONFIG_HOME); without that folder nobody is logged in.
 Results go to stdout, all else to stderr. Exit codes: 0 fine, 1 usage, 3 authorization,
 4 unreachable, timed out or died, 5 tool error or not found, 6 a rule broken, 130 Ctrl-C.
 `;
@@ -9205,10 +9206,12 @@ const ADVICE: Readonly<Record<string, string>> = {
   unreachable: "Is the server running there?", closed: "Run the server by itself to see why." };
 /** The exit code and the sentence for what went wrong. */
 export function failureOf(error: unknown): { code: number; sentence: string } {
+  const lacks: unknown = Object(Object(error).data).requiredCapabilities;
   const kind = /^Cannot run /.test(String(Object(error).message)) ? "command" : Object(error).code;
   const [code, message, advice = ""] = error instanceof TransportError
     ? [EXITS[error.code] ?? 4, error.message, ADVICE[kind]]
-    : error instanceof ProtocolError ? [5, `The server refused: ${error.message} (${error.code})`]
+    : error instanceof ProtocolError ? [5, `The server refused: ${error.message} (${error.code}${
+      lacks === undefined ? "" : ` ${JSON.stringify(lacks)}`})`]
     : error instanceof AuthorizationError ? [3, error.message,
       "-H 'Authorization: Bearer ...' sends a token of yours."]
     : [1, `Unexpected: ${error instanceof Error ? error.message : error}`];
@@ -9318,7 +9321,8 @@ function urlLines(url: string): string[] {
   return [url, `The host is ${host}`,
     /(?:^|\.)xn--/.test(host) ? "Its name is in Punycode, so it may look like another" : "",
     username + password === "" ? "" : "What stands before the @ is not the host",
-    protocol === "https:" ? "" : "What is typed there can be read on its way (http)",
+    protocol === "https:" || LOOPBACK.test(host) ? ""
+      : "What is typed there can be read on its way (http)",
   ].filter((line) => line !== "");
 }
 /** What a person at the terminal says in place of a model. */
@@ -9407,10 +9411,13 @@ function looksOf({ env, columns }: IO, stream: "stdout" | "stderr", args: Argume
 /** A fetch that names what a status means, before anybody looks for an answer. */
 const checkedFetch = (inner: typeof fetch): typeof fetch => async (input, init) => {
   const response = await inner(input, init);
-  const { status } = response;
-  const why = status === 401 ? "who calls? Give a token: -H 'Authorization: Bearer ...'"
-    : status === 403 ? `not allowed (${await readText(response.body, 500)}). Check token and Origin`
-    : undefined;
+  const { status, headers } = response;
+  const { error_description: said, scope = "what it does not say" } =
+    parseChallenges(headers.get("www-authenticate") ?? "").at(-1)?.parameters ?? {};
+  const why = status === 401 ? said ?? "who calls? Give a token: -H 'Authorization: Bearer ...'"
+    : status !== 403 ? undefined : said === undefined
+      ? `not allowed (${await readText(response.body, 500)}). Check token and Origin`
+    : `${said}; it takes ${scope}`;
   if (why === undefined) return response;
   throw new TransportError("authorization", `HTTP ${status} from ${input}: ${why}`);
 };
@@ -9976,6 +9983,7 @@ const LOGIN_ACTS: typeof ACTS = [
 async function demoCommand(stage: Stage): Promise<number> {
   const { args, io } = stage;
   const auth = args.has("--auth");
+  if (auth && (args.has("--http") || args.has("--era"))) throw usage("--auth goes alone");
   const http = auth || args.has("--http");
   const era = auth ? "modern" : eraOf(args);
   const tap = wireTap(io.stdout, looksOf(io, "stdout", args));
@@ -10053,16 +10061,19 @@ async function serveCommand(stage: Stage): Promise<number> {
   const bad = allowOrigins.find((one) => !URL.canParse(one) || new URL(one).origin !== one);
   if (bad !== undefined) throw usage(`--allow-origin takes https://example.com, not ${bad}`);
   const open = new Set<OpenLane>();
-  const plain = serveBoth(app.exchange,
-    { ...app.http, ...options, allowOrigins, loopbackOnly, open });
+  const { guard, allowOrigins: own = [] } = app.http;
+  const plain = serveBoth(app.exchange, { loopbackOnly, ...app.http, ...options, open,
+    allowOrigins: [...own, ...allowOrigins] });
   const handle = tap === undefined ? plain : watchHandler(tap, plain);
   const port = http === "" ? 3100 : numberOf(args, "--http", 65_535);
-  const { url, close } = await listen(handle, port ?? 3100, { host, open });
+  const { url, close } = await listen(handle, port ?? 3100,
+    { host, open, routes: guard?.routes ?? {} });
   onEnd(close);
   onEnd(() => pause(0)); // what this ends is answered first:
   onEnd(app.changes.close);
   say(io, `serving ${url} until Ctrl-C`);
-  if (!loopbackOnly) say(io, `Whoever reaches ${host} may call: there is no authorization here.`);
+  const unguarded = !loopbackOnly && guard === undefined;
+  if (unguarded) say(io, `Whoever reaches ${host} may call: there is no authorization here.`);
   return new Promise(() => {});
 }
 

@@ -2,7 +2,7 @@
 // who hands out tokens, who takes them, and who gets them (run `demo --auth` to see the bytes).
 import { loginWith, open, protect, server, text, type Visitor } from "../mcp-raw.ts";
 import { listenLocally } from "./authorization-server.ts";
-import { jwtVerifier, remoteKeys } from "./extensions/jwt.ts";
+import { jwtVerifier, remoteKeys, type JwtAccess } from "./extensions/jwt.ts";
 
 const authority = await listenLocally(0, { autoConsent: true, user: "ada" }); // it asks nobody
 const { issuer } = authority;
@@ -10,10 +10,12 @@ const { issuer } = authority;
 // The server says who hands out tokens, and verifies each with the keys of that issuer.
 const resource = "http://127.0.0.1:33117/mcp";
 const guard = protect({ resource, authorizationServers: [issuer], scopes: ["notes:read"],
-  scopesFor: ({ params }) => params?.name === "write" ? ["notes:write"] : [],
+  scopesFor: ({ method, params }) =>
+    method === "tools/call" && params?.name === "write" ? ["notes:write"] : [],
   verify: jwtVerifier({ issuer, keys: remoteKeys(`${issuer}/jwks`) }) });
 const app = server({ name: "notes", version: "1.0.0", http: { guard }, tools: [
-  { name: "whoami", handler: (_, { lane }) => text(lane.principal?.id.split(" ")[1] ?? "nobody") },
+  { name: "whoami", handler: (_, { lane: { principal } }) =>
+    text(String((principal as JwtAccess).claims.sub)) }, // what the verifier gave
   { name: "write", handler: () => text("written") },
 ] });
 const { url, close } = await app.listen(33_117);

@@ -480,7 +480,7 @@ describe("call and servers that ask", () => {
       `${at.demo} asks a model:\n  user: Hello?\n  You are the model: Hi.\n` });
     const { code, stderr } = await run(argv);
     assert.equal(code, 5);
-    assert.match(stderr, /\(-32021\)\.\n$/);
+    assert.match(stderr, /\(-32021 \{"sampling":\{\}\}\)\.\n$/);
   });
 
   test("--root tells the server of folders, which are not declared without it " +

@@ -7,7 +7,7 @@ import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { demoIssuer, demoServer, fileStore, listen, loopbackVisitor, memoryStore, openBrowser,
-  protect, serveBoth, type Listening, type Store } from "../mcp-raw.ts";
+  protect, serveBoth, server, type Listening, type Store } from "../mcp-raw.ts";
 import { run } from "./kit-cli.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mcp-raw-signing-"));
@@ -198,6 +198,29 @@ describe("call", () => {
     assert.deepEqual([usage.code, usage.stderr],
       [1, "mcp-raw: --client-secret goes with --client-id. --help shows how.\n"]);
   });
+});
+
+test("serve --module serves what the guard of a module says, keeps its origins, and does not say " +
+  "that anybody may call (RFC 9728 §3.1)", async () => {
+  const guard = protect({ resource: "http://127.0.0.1:1/mcp", verify: async () => undefined,
+    authorizationServers: ["http://127.0.0.1:2"] });
+  const app = server({ name: "guarded", version: "1", http: { guard,
+    allowOrigins: ["https://page.example"] } });
+  let interrupt = (_: "SIGINT") => {};
+  let statuses: unknown[] = [];
+  const { stderr } = await run(["serve", "--http", "0", "--host", "0.0.0.0", "--module", "m.ts"], {
+    load: async () => ({ default: app }), onSignal: (listener) => { interrupt = listener; },
+    stderr(part) {
+      const url = /serving (\S+) until/.exec(part)?.[1]?.replace("0.0.0.0", "127.0.0.1");
+      if (url === undefined) return void assert.doesNotMatch(part, /no authorization/);
+      const metadata = url.replace("/mcp", "/.well-known/oauth-protected-resource/mcp");
+      const page = { method: "OPTIONS", headers: { Origin: "https://page.example" } };
+      void Promise.all([fetch(url), fetch(metadata), fetch(url, page)]).then((all) => {
+        statuses = all.map(({ status }) => status);
+        interrupt("SIGINT");
+      });
+    } });
+  assert.deepEqual([statuses, stderr], [[401, 200, 204], ""]);
 });
 
 test("demo --auth tells a login, a step-up and a refresh, and shows no token " +

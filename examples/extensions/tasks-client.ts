@@ -2,7 +2,8 @@
 // tool call comes back as a task, it asks for its state at the server's pace, has the questions
 // answered, and gives back what the call would have given.
 //
-//   const { call } = connect(followTasks(exchange, { answers }), answering(answers));
+//   const { connection } = await open(url, { mirrors: TASK_MIRRORS }); // a header names the task
+//   const { call } = connect(followTasks(connection.exchange, { answers }), answering(answers));
 //   await call("tools/call", { name: "bake" }, { timeoutMs: Infinity });
 import { abortReason, answerAll, answering, CLIENT_CAPABILITIES, connect, errorResponse,
   INTERNAL_ERROR, isObject, pause, ProtocolError, server, text, TransportError,
