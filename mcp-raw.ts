@@ -5962,31 +5962,21 @@ export function connectHttpEither(url: string, options: EitherHttpOptions = {}):
 /** A scheme in lower case, and its parameters by their lower-case names. */
 export interface Challenge { scheme: string; parameters: Record<string, string> }
 
-const PARAMETER = /([!#$%&'*+.^`|~\w-]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/y;
-const SCHEME = /[!#$%&'*+.^`|~\w-]+(?=[\s,]|$)/y;
-const TOKEN68 = /[\w.~+/-]+=*(?=[\s,]|$)/y; // what Negotiate says instead of parameters
+const PARAMETER = /([!#$%&'*+.^`|~\w-]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/;
+const SCHEME = /([!#$%&'*+.^`|~\w-]+)(?=[\s,]|$)/; // a name without a value
+const TOKEN68 = /[\w.~+/-]+=*(?=[\s,]|$)/; // what Negotiate says instead of parameters
+const PART = new RegExp(`[\\s,]*(?:${PARAMETER.source}|${SCHEME.source}|${TOKEN68.source})`, "gy");
 /** Reads WWW-Authenticate: Basic realm="a, b", Bearer scope="r w" -> two challenges. */
 export function parseChallenges(header: string): Challenge[] {
   const challenges: Challenge[] = [];
-  const take = (pattern: RegExp) => {
-    pattern.lastIndex = at;
-    const found = pattern.exec(header);
-    if (found !== null) at = pattern.lastIndex;
-    return found;
-  };
-  let at = 0;
-  while (at < header.length) {
-    take(/[\s,]*/y);
-    const [, name = "", quoted, bare = ""] = take(PARAMETER) ?? [];
-    if (name !== "") { // each name once (RFC 9110 §11.2): the first counts
-      const { parameters } = challenges.at(-1) ?? { parameters: {} as Record<string, string> };
+  // Ends (y) at the first part that this grammar does not know.
+  for (const [, name = "", quoted, bare = "", scheme] of header.matchAll(PART)) {
+    const { parameters = {} } = challenges.at(-1) ?? {};
+    if (scheme !== undefined) {
+      challenges.push({ scheme: scheme.toLowerCase(), parameters: { __proto__: null } as never });
+    } else if (name !== "") { // each name once (RFC 9110 §11.2): the first counts
       parameters[name.toLowerCase()] ??= quoted?.replace(/\\(.)/g, "$1") ?? bare;
-      continue;
     }
-    const [scheme] = take(SCHEME) ?? [];
-    if (scheme === undefined && take(TOKEN68) !== null) continue;
-    if (scheme === undefined) break; // it is no header that this grammar knows
-    challenges.push({ scheme: scheme.toLowerCase(), parameters: { __proto__: null } as never });
   }
   return challenges;
 }
