@@ -6068,7 +6068,7 @@ export async function fetchHere(inner: typeof fetch, url: string, init: RequestI
 //     {"resource":"https://example.com/mcp","authorization_servers":
 //      ["https://auth.example.com/t1"],..,"scopes_supported":["files:read"]}
 
-/** What a token says; its id names the user, alike in each token of theirs. */
+/** What a token says; its id names its user, and is the same in every token of that user. */
 export interface Access extends Principal {
   /** The servers that it is for. */
   audience: string | readonly string[];
@@ -6108,8 +6108,7 @@ const openDocument = (document: Params): HttpHandler => async ({ method }) => {
 /** A guard that asks for tokens; its routes are the metadata, at the path form and the root. */
 export function protect(options: ProtectOptions): Guard {
   const { resource, authorizationServers, verify, scopes = [], now = Date.now } = options;
-  const { covers = (granted: readonly string[], scope: string) => granted.includes(scope) } =
-    options;
+  const { covers = (granted, scope) => granted.includes(scope) } = options;
   const place = new URL(trustedUrl(resource, "resource"));
   const described: ProtectedResourceMetadata = { resource,
     authorization_servers: [...authorizationServers], bearer_methods_supported: ["header"],
@@ -6117,14 +6116,15 @@ export function protect(options: ProtectOptions): Guard {
   const document = openDocument(described);
   const lacking = (access: Access, needed: readonly string[]) =>
     needed.some((scope) => !covers(access.scopes, scope));
-  const forbidden = "the token does not allow this";
   const challenge = (status: number, needed: readonly string[], error?: string, why?: string) => {
     const { headers, ...reply } = refuse(status, why ?? "Authorization is needed: send a token");
-    // MUST: where tokens are handed out (RFC 9728 §5.1)
+    // MUST: resource_metadata, the URL of the document above (RFC 9728 §5.1)
     return { ...reply, headers: { ...headers, "WWW-Authenticate": formatChallenge("Bearer", {
       error, error_description: why, scope: needed.join(" ") || undefined,
       resource_metadata: wellKnown(place, WELL_KNOWN) }) } };
   };
+  const forbid = (needed: readonly string[]) =>
+    challenge(403, needed, "insufficient_scope", "the token does not allow this");
   return {
     routes: { [WELL_KNOWN]: document,
       [`${WELL_KNOWN}${place.pathname.replace(/\/$/, "")}`]: document },
@@ -6141,13 +6141,9 @@ export function protect(options: ProtectOptions): Guard {
       const ours = [access.audience].flat().some((one) => sameUrl(one, resource));
       if (!ours) return refused(`the token is not for ${resource}`);
       // MUST: 401 when it has expired (spec basic/authorization#token-handling)
-      if (access.expiresAt !== undefined && !(access.expiresAt > now())) { // NaN is over, too
-        return refused("the token has expired");
-      }
-      if (lacking(access, scopes)) {
-        return challenge(403, scopes, "insufficient_scope", forbidden);
-      }
-      return access;
+      const { expiresAt = Infinity } = access;
+      if (!(expiresAt > now())) return refused("the token has expired"); // NaN has, too
+      return lacking(access, scopes) ? forbid(scopes) : access;
     },
     permit(value, { principal }) {
       const access = principal as Access | undefined; // as admit() gave it
@@ -6157,7 +6153,7 @@ export function protect(options: ProtectOptions): Guard {
         options.scopesFor?.(message as JSONRPCNotification) ?? [])]);
       if (access === undefined || !lacking(access, [...needed])) return undefined;
       // SHOULD: all that is needed at once (spec basic/authorization#scope-challenge-handling)
-      return challenge(403, [...needed], "insufficient_scope", forbidden);
+      return forbid([...needed]);
     },
   };
 }
