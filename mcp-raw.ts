@@ -6096,7 +6096,8 @@ export interface ProtectOptions {
 const sameUrl = (a: string, b: string) => a === b ||
   URL.canParse(a) && URL.canParse(b) && new URL(a).href === new URL(b).href;
 
-const openDocument = (document: Params): HttpHandler => async ({ method }) => {
+/** A document for anybody, the pages of any origin included. */
+const openDocument = (document: ProtectedResourceMetadata): HttpHandler => async ({ method }) => {
   const headers = { ...JSON_HEADERS, "Access-Control-Allow-Origin": "*" };
   if (method === "OPTIONS") {
     return { status: 204, headers: { ...headers, "Access-Control-Allow-Headers": "*" } };
@@ -6110,10 +6111,9 @@ export function protect(options: ProtectOptions): Guard {
   const { resource, authorizationServers, verify, scopes = [], now = Date.now } = options;
   const { covers = (granted, scope) => granted.includes(scope) } = options;
   const place = new URL(trustedUrl(resource, "resource"));
-  const described: ProtectedResourceMetadata = { resource,
-    authorization_servers: [...authorizationServers], bearer_methods_supported: ["header"],
-    ...(scopes.length > 0 && { scopes_supported: [...scopes] }), ...options.metadata };
-  const document = openDocument(described);
+  const document = openDocument({ resource, authorization_servers: [...authorizationServers],
+    bearer_methods_supported: ["header"],
+    ...(scopes.length > 0 && { scopes_supported: [...scopes] }), ...options.metadata });
   const lacking = (access: Access, needed: readonly string[]) =>
     needed.some((scope) => !covers(access.scopes, scope));
   const challenge = (status: number, needed: readonly string[], error?: string, why?: string) => {
@@ -6146,14 +6146,12 @@ export function protect(options: ProtectOptions): Guard {
       return lacking(access, scopes) ? forbid(scopes) : access;
     },
     permit(value, { principal }) {
-      const access = principal as Access | undefined; // as admit() gave it
-      const messages = [value].flat().filter((one) => isObject(one) &&
-        typeof one.method === "string"); // others are refused
-      const needed = new Set([...scopes, ...messages.flatMap((message) =>
-        options.scopesFor?.(message as JSONRPCNotification) ?? [])]);
-      if (access === undefined || !lacking(access, [...needed])) return undefined;
+      const calls = [value].flat().filter((one): one is JSONRPCNotification =>
+        isObject(one) && typeof one.method === "string"); // others are refused further on
+      const more = calls.flatMap((one) => options.scopesFor?.(one) ?? []);
+      const needed = [...new Set([...scopes, ...more])];
       // SHOULD: all that is needed at once (spec basic/authorization#scope-challenge-handling)
-      return forbid([...needed]);
+      return lacking(principal as Access, needed) ? forbid(needed) : undefined; // see admit()
     },
   };
 }
