@@ -6187,8 +6187,9 @@ export interface AuthorizationServerMetadata {
   [more: string]: unknown;
 }
 const MAX_DOCUMENT = 256 * 1024; // bytes, of metadata and of answers to a grant
+const ACCEPT_JSON = { headers: { Accept: "application/json" } };
 
-/** A JSON object out of a response, without what is null; undefined when it holds none. */
+/** A JSON object out of a response, without what is null; undefined: no object, or too long. */
 async function readDocument(response: Response): Promise<Params | undefined> {
   try {
     const value: unknown = JSON.parse(await readText(response.body, MAX_DOCUMENT) ?? "");
@@ -6199,7 +6200,7 @@ async function readDocument(response: Response): Promise<Params | undefined> {
     throw error;
   }
 }
-/** A fetch that ends in time, and whose failure says where; a browser's CORS is one too. */
+/** A fetch that ends in time, and whose failure says where: a browser tells nothing of CORS. */
 async function askFor(inner: typeof fetch, url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetchHere(inner, url, { ...init, signal: AbortSignal.timeout(30_000) });
@@ -6209,7 +6210,7 @@ async function askFor(inner: typeof fetch, url: string, init: RequestInit): Prom
       { cause });
   }
 }
-/** The first document that is one. A network that fails is no answer, and ends the search. */
+/** The first document without a fault. A network that fails is no answer, and ends the search. */
 async function firstDocument(places: readonly string[], inner: typeof fetch, init: RequestInit,
   fault: (document: Params) => string | undefined): Promise<Params | undefined> {
   let wrong: string | undefined;
@@ -6219,12 +6220,12 @@ async function firstDocument(places: readonly string[], inner: typeof fetch, ini
       throw error;
     });
     const document = response?.status === 200 ? await readDocument(response) : undefined;
-    if (document === undefined) {
-      const { status = 404 } = response ?? {};
-      await response?.body?.cancel().catch(() => {}); // read already
-      if (status < 500 || status === 502) continue; // a proxy with nothing behind that path
+    await response?.body?.cancel().catch(() => {}); // it fails when it was read
+    const { status = 404 } = response ?? {};
+    if (status >= 500 && status !== 502) { // 502: a proxy with nothing behind that path
       throw new AuthorizationError("unavailable", `HTTP ${status} from ${bareUrl(place)}`);
     }
+    if (document === undefined) continue;
     const why = fault(document);
     if (why === undefined) return document;
     wrong ??= `${bareUrl(place)}: ${why}`;
@@ -6233,45 +6234,43 @@ async function firstDocument(places: readonly string[], inner: typeof fetch, ini
   return undefined;
 }
 
-/** What a server says of itself (RFC 9728); undefined when it says nothing. */
+const folderOf = (url: URL) => `${url.pathname.replace(/\/$/, "")}/`;
+/** What a server says of itself (RFC 9728), at a challenge's `hint` first; undefined: nothing. */
 export async function discoverResource(url: string, hint: string | undefined, inner: typeof fetch):
   Promise<ProtectedResourceMetadata | undefined> {
   const here = new URL(url);
-  // MUST: where the challenge says, else path, else root (RFC 9728 §3.1, §5.1)
+  // MUST: where the challenge says, else with this path, else without (RFC 9728 §3.1, §5.1)
   const places = [wellKnown(here, WELL_KNOWN), `${here.origin}${WELL_KNOWN}`];
   if (hint !== undefined) places.unshift(trustedUrl(hint, "resource_metadata", url));
   const document = await firstDocument(places, inner, ACCEPT_JSON, ({ resource }) => {
     const about = URL.canParse(String(resource)) ? new URL(String(resource)) : undefined;
-    const [whole, part] = [here, about].map((one) => `${one?.pathname.replace(/\/$/, "")}/`);
-    // MUST: it is about this server (RFC 9728 §3.3)
-    const ours = about?.origin === here.origin && `${whole}`.startsWith(`${part}`);
+    // MUST: it is about this server, or a folder that this one is in (RFC 9728 §3.3)
+    const ours = about?.origin === here.origin && folderOf(here).startsWith(folderOf(about));
     return ours ? undefined : `it describes ${JSON.stringify(resource)} and not ${bareUrl(url)}`;
   });
   return document as ProtectedResourceMetadata | undefined;
 }
-const ACCEPT_JSON = { headers: { Accept: "application/json" } };
 
 /** What an authorization server says of itself; undefined when it says nothing. */
 export async function discoverIssuer(issuer: string, inner: typeof fetch,
   headers: Record<string, string> = {}): Promise<AuthorizationServerMetadata | undefined> {
   const url = new URL(issuer);
   // MUST: in this order (spec basic/authorization/authorization-server-discovery)
-  const [oauth, openid] = ["oauth-authorization-server", "openid-configuration"].map((name) =>
-    wellKnown(url, `/.well-known/${name}`)) as [string, string];
-  const appended = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
-  const document = await firstDocument([oauth, openid, appended], inner,
+  const [oauth, openid] = ["/.well-known/oauth-authorization-server",
+    "/.well-known/openid-configuration"] as const;
+  const places = [wellKnown(url, oauth), wellKnown(url, openid),
+    `${issuer.replace(/\/$/, "")}${openid}`];
+  const document = await firstDocument(places, inner,
     { headers: { ...ACCEPT_JSON.headers, ...headers } }, (found) => found.issuer === issuer
       // MUST: identical, letter for letter (RFC 8414 §3.3)
       ? undefined : `its issuer is ${JSON.stringify(found.issuer)} and not ${issuer}`);
   if (document === undefined) return undefined;
-  for (const name of ["authorization_endpoint", "token_endpoint", "registration_endpoint"]) {
-    const needed = name === "token_endpoint" || document[name] !== undefined;
-    if (needed) trustedUrl(document[name], name, issuer);
+  trustedUrl(document.token_endpoint, "token_endpoint", issuer);
+  for (const name of ["authorization_endpoint", "registration_endpoint"]) {
+    if (document[name] !== undefined) trustedUrl(document[name], name, issuer);
   }
-  for (const kind of ["code_challenge", "token_endpoint_auth"]) {
-    const name = `${kind}_methods_supported`;
-    if (!Array.isArray(document[name])) delete document[name]; // it says nothing
-  }
+  const lists = ["code_challenge_methods_supported", "token_endpoint_auth_methods_supported"];
+  for (const name of lists) if (!Array.isArray(document[name])) delete document[name]; // no list
   return document as unknown as AuthorizationServerMetadata;
 }
 
@@ -6292,7 +6291,7 @@ export async function locate(url: string, hint: string | undefined, inner: typeo
     }
     return { resource, server, ...(Array.isArray(scopes) && { scopes }) };
   }
-  // MUST: its own tokens, if need be at set paths (spec@2025-03-26 basic/authorization)
+  // MUST: it hands out its own, at set paths when it says none (spec@2025-03-26 basic/authorization)
   const { origin } = new URL(trustedUrl(url, "The server"));
   const headers = version ? { "MCP-Protocol-Version": version } : undefined;
   const own = await discoverIssuer(origin, inner, headers);
