@@ -6110,7 +6110,7 @@ const openDocument = (document: ProtectedResourceMetadata): HttpHandler => async
 export function protect(options: ProtectOptions): Guard {
   const { resource, authorizationServers, verify, scopes = [], now = Date.now } = options;
   const { covers = (granted, scope) => granted.includes(scope) } = options;
-  const place = new URL(trustedUrl(resource, "resource"));
+  const here = new URL(trustedUrl(resource, "resource"));
   const document = openDocument({ resource, authorization_servers: [...authorizationServers],
     bearer_methods_supported: ["header"],
     ...(scopes.length > 0 && { scopes_supported: [...scopes] }), ...options.metadata });
@@ -6121,13 +6121,13 @@ export function protect(options: ProtectOptions): Guard {
     // MUST: resource_metadata, the URL of the document above (RFC 9728 §5.1)
     return { ...reply, headers: { ...headers, "WWW-Authenticate": formatChallenge("Bearer", {
       error, error_description: why, scope: needed.join(" ") || undefined,
-      resource_metadata: wellKnown(place, WELL_KNOWN) }) } };
+      resource_metadata: wellKnown(here, WELL_KNOWN) }) } };
   };
   const forbid = (needed: readonly string[]) =>
     challenge(403, needed, "insufficient_scope", "the token does not allow this");
   return {
     routes: { [WELL_KNOWN]: document,
-      [`${WELL_KNOWN}${place.pathname.replace(/\/$/, "")}`]: document },
+      [`${WELL_KNOWN}${here.pathname.replace(/\/$/, "")}`]: document },
     async admit(http) {
       const said = http.header("authorization") ?? "";
       // MUST: from this header alone (spec basic/authorization#token-requirements)
@@ -6274,7 +6274,7 @@ export async function discoverIssuer(issuer: string, inner: typeof fetch,
   return document as unknown as AuthorizationServerMetadata;
 }
 
-/** Whose tokens a server takes, and for what. */
+/** Whose tokens a server takes, what it is called there, and what its tokens may allow. */
 export interface Place { resource: string; server: AuthorizationServerMetadata; scopes?: string[] }
 /** Finds who hands out tokens for a server, from its 401 on. */
 export async function locate(url: string, hint: string | undefined, inner: typeof fetch,
@@ -6283,15 +6283,13 @@ export async function locate(url: string, hint: string | undefined, inner: typeo
   if (described !== undefined) {
     const { resource, authorization_servers: named, scopes_supported: scopes } = described;
     const issuers = [named ?? []].flat();
-    const issuer = issuers.find((one) => one === prefer) ?? issuers[0];
-    const chosen = trustedUrl(issuer, "authorization_servers[0]", url);
-    const server = await discoverIssuer(chosen, inner);
-    if (server === undefined) {
-      throw new AuthorizationError("discovery", `${chosen} does not say how to get tokens from it`);
-    }
-    return { resource, server, ...(Array.isArray(scopes) && { scopes }) };
+    const issuer = trustedUrl(issuers.find((one) => one === prefer) ?? issuers[0],
+      "authorization_servers[0]", url);
+    const server = await discoverIssuer(issuer, inner);
+    if (server !== undefined) return { resource, server, ...(Array.isArray(scopes) && { scopes }) };
+    throw new AuthorizationError("discovery", `${issuer} does not say how to get tokens from it`);
   }
-  // MUST: it hands out its own, at set paths when it says none (spec@2025-03-26 basic/authorization)
+  // MUST: else its own, and at set paths unless it says where (spec@2025-03-26 basic/authorization)
   const { origin } = new URL(trustedUrl(url, "The server"));
   const headers = version ? { "MCP-Protocol-Version": version } : undefined;
   const own = await discoverIssuer(origin, inner, headers);
