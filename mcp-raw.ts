@@ -6443,18 +6443,18 @@ export interface Login {
   verifier: string;
   redirectUri: string;
   resource: string;
-  scope?: string;
-  /** Whether this server always says who it is. */
+  /** Whether this server always says, as iss, who it is. */
   says: boolean;
 }
 export const base64url = (bytes: Uint8Array): string =>
   btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""))
-    .replace(/[+/=]/g, (char) => ({ "+": "-", "/": "_" })[char] ?? "");
+    .replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "");
 const randomText = () => base64url(crypto.getRandomValues(new Uint8Array(32)));
 /** A secret's fingerprint, which may be seen (RFC 7636 §4.2). */
-export const challengeOf = async (verifier: string): Promise<string> =>
-  base64url(new Uint8Array(
-    await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier))));
+export async function challengeOf(verifier: string): Promise<string> {
+  const bytes = new TextEncoder().encode(verifier);
+  return base64url(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
+}
 
 /** Begins a login: where the browser has to go, and what to remember. */
 export async function beginLogin({ server, resource }: Place, client: ClientInformation,
@@ -6473,14 +6473,13 @@ export async function beginLogin({ server, resource }: Place, client: ClientInfo
     ...(scope !== undefined && { scope }) };
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   return { url: url.href, login: { issuer, state, verifier, redirectUri, resource,
-    ...(scope !== undefined && { scope }),
     says: server.authorization_response_iss_parameter_supported === true } };
 }
 /** The code that the browser came back with. Throws AuthorizationError. */
 export function readCallback(callback: string, { state, issuer, says }: Login): string {
-  const searchParams = new URLSearchParams(/\?([^#]*)/.exec(callback)?.[1]);
+  const query = new URLSearchParams(/\?([^#]*)/.exec(callback)?.[1]);
   const only = (name: string) => {
-    const [value, more] = searchParams.getAll(name);
+    const [value, more] = query.getAll(name);
     if (more !== undefined) throw new AuthorizationError("callback", `${name} is there twice`);
     return value;
   };
@@ -6515,7 +6514,7 @@ function signRequest(server: AuthorizationServerMetadata, client: ClientInformat
     headers.Authorization = `Basic ${btoa(`${coded(id)}:${coded(secret)}`)}`;
     return;
   }
-  if (!body.has("client_assertion")) body.set("client_id", id);
+  if (!body.has("client_assertion")) body.set("client_id", id); // an assertion names it already
   if (secret !== undefined && method === "client_secret_post") body.set("client_secret", secret);
 }
 export interface TokenOptions {
@@ -6546,7 +6545,7 @@ export async function requestTokens(server: AuthorizationServerMetadata, client:
   if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token) || !known) {
     throw new AuthorizationError("token", `${what} gave no token that we can use`);
   }
-  const seconds = Number(lasts);
+  const seconds = Number(lasts); // NaN: it does not say
   return { ...rest, access_token: token, token_type: String(type),
     ...(seconds >= 0 && { expires_at: now() + seconds * 1000 }) };
 }
