@@ -6325,7 +6325,7 @@ export interface ClientInformation {
   redirect_uris?: string[];
   [more: string]: unknown;
 }
-const AUTH_METHODS = ["none", "client_secret_basic", "client_secret_post"];
+const AUTH_METHODS = ["none", "client_secret_basic", "client_secret_post"]; // preferred first
 
 /** The error that an authorization server answered with. */
 function oauthError(answer: Params | undefined, status: number, what: string): AuthorizationError {
@@ -6386,13 +6386,14 @@ export async function identify(server: AuthorizationServerMetadata, redirectUri:
   const { client, clientMetadataUrl, store = memoryStore(), now = Date.now } = options;
   const { issuer } = server;
   if (client !== undefined) {
-    const bound = client.issuer ?? await store.load(`issuer of ${client.client_id}`) ?? issuer;
+    const firstMet = `issuer of ${client.client_id}`;
+    const bound = client.issuer ?? await store.load(firstMet) ?? issuer;
     // MUST: shown to nobody else (spec basic/authorization/client-registration)
     if (bound !== issuer) {
       throw new AuthorizationError("registration", `The client id is for ${bound}, but the ` +
         `server names ${issuer} now: register there if you trust it`);
     }
-    if (client.issuer === undefined) await store.save(`issuer of ${client.client_id}`, issuer);
+    if (client.issuer === undefined) await store.save(firstMet, issuer);
     return client;
   }
   if (clientMetadataUrl !== undefined && server.client_id_metadata_document_supported === true) {
@@ -6403,9 +6404,9 @@ export async function identify(server: AuthorizationServerMetadata, redirectUri:
   const fits = redirectUri === undefined || uris === undefined || uris.includes(redirectUri);
   if (stored !== undefined && fits && (ends === 0 || ends * 1000 > now())) return stored;
   const wanted = redirectUri === undefined ? uris : [redirectUri];
-  const uri = wanted && { redirect_uris: wanted };
-  const registered = { ...uri,
-    ...await registerClient(server, { ...uri, ...options.clientMetadata }, inner) };
+  const asked = { ...(wanted && { redirect_uris: wanted }), ...options.clientMetadata };
+  const given = await registerClient(server, asked, inner);
+  const registered = { redirect_uris: wanted, ...given };
   await store.save(clientKey(issuer), registered);
   return registered;
 }
