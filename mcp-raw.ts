@@ -28,30 +28,30 @@
 //  7 Channel server      539 6         41 Either era         5635 33 40
 //  8 Channel client      716 7         42 Older servers over HTTP 5733 14 33 40
 //  9 stdio               881 8         43 Challenges         5977 6
-// 10 Server-sent events 1119 6         44 Protected server   6094 12 43
-// 11 Mirrored headers   1232 6         45 Discovery          6203 10 43
-// 12 HTTP requests      1388 11        46 Registration       6348 45
-// 13 HTTP server        1555 10 12     47 Tokens             6460 46
-// 14 HTTP client        1817 10-11     48 Authorized fetch   6601 47
-// 15 Types from schemas 1973 -         49 JSON Schema        6879 -
-// 16 Results            2067 I         50 Patterns           7360 -
-// 17 Lists              2148 I         51 Formats            7487 -
-// 18 Tools              2221 11 15-17  52 Node, Bun, Deno    7638 9 13
-// 19 Completion         2416 17        53 Child processes    7885 52
-// 20 URI templates      2498 -         54 Signing in         8095 48 52
-// 21 Resources          2651 16 19-20  55 The front door     8192 all above
-// 22 Prompts            2768 16 19     56 The demo server    8371 all above
-// 23 Progress, logging  2851 I         57 What messages mean 8573 I
-// 24 Input requests     2950 18        58 The wire log       8740 10 57
-// 25 Round trips        3184 21-22 24  59 Wire taps          8918 9 12 58
-// 26 Subscriptions      3465 I         60 Arguments          9057 9 46 58
-// 27 Rate limits        3621 6 16-17   61 Answering a server 9223 all above
-// 28 Assemble           3667 6         62 Calling a server   9390 all above
-// 29 Client             3725 6         63 Looking around     9550 all above
-// 30 Checked results    3948 18 29     64 The demo           9725 all above
-// 31 Answering          3994 25 29     65 The demo's login   9832 all above
-// 32 Caching            4132 16 26     66 The demo's command 9975 all above
-// 33 Subscribing        4259 26 29     67 Command line       10020 all above
+// 10 Server-sent events 1119 6         44 Protected server   6084 12 43
+// 11 Mirrored headers   1232 6         45 Discovery          6188 10 43
+// 12 HTTP requests      1388 11        46 Registration       6333 45
+// 13 HTTP server        1555 10 12     47 Tokens             6446 46
+// 14 HTTP client        1817 10-11     48 Authorized fetch   6586 47
+// 15 Types from schemas 1973 -         49 JSON Schema        6867 -
+// 16 Results            2067 I         50 Patterns           7348 -
+// 17 Lists              2148 I         51 Formats            7475 -
+// 18 Tools              2221 11 15-17  52 Node, Bun, Deno    7626 9 13
+// 19 Completion         2416 17        53 Child processes    7873 52
+// 20 URI templates      2498 -         54 Signing in         8083 48 52
+// 21 Resources          2651 16 19-20  55 The front door     8180 all above
+// 22 Prompts            2768 16 19     56 The demo server    8359 all above
+// 23 Progress, logging  2851 I         57 What messages mean 8561 I
+// 24 Input requests     2950 18        58 The wire log       8728 10 57
+// 25 Round trips        3184 21-22 24  59 Wire taps          8906 9 12 58
+// 26 Subscriptions      3465 I         60 Arguments          9045 9 46 58
+// 27 Rate limits        3621 6 16-17   61 Answering a server 9211 all above
+// 28 Assemble           3667 6         62 Calling a server   9378 all above
+// 29 Client             3725 6         63 Looking around     9538 all above
+// 30 Checked results    3948 18 29     64 The demo           9713 all above
+// 31 Answering          3994 25 29     65 The demo's login   9820 all above
+// 32 Caching            4132 16 26     66 The demo's command 9963 all above
+// 33 Subscribing        4259 26 29     67 Command line       10008 all above
 // 34 Older revisions    4374 24
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
@@ -5989,31 +5989,21 @@ export function connectHttpEither(url: string, options: EitherHttpOptions = {}):
 /** A scheme in lower case, and its parameters by their lower-case names. */
 export interface Challenge { scheme: string; parameters: Record<string, string> }
 
-const PARAMETER = /([!#$%&'*+.^`|~\w-]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/y;
-const SCHEME = /[!#$%&'*+.^`|~\w-]+(?=[\s,]|$)/y;
-const TOKEN68 = /[\w.~+/-]+=*(?=[\s,]|$)/y; // what Negotiate says instead of parameters
+const PARAMETER = /([!#$%&'*+.^`|~\w-]+)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/;
+const SCHEME = /([!#$%&'*+.^`|~\w-]+)(?=[\s,]|$)/; // a name without a value
+const TOKEN68 = /[\w.~+/-]+=*(?=[\s,]|$)/; // what Negotiate says instead of parameters
+const PART = new RegExp(`[\\s,]*(?:${PARAMETER.source}|${SCHEME.source}|${TOKEN68.source})`, "gy");
 /** Reads WWW-Authenticate: Basic realm="a, b", Bearer scope="r w" -> two challenges. */
 export function parseChallenges(header: string): Challenge[] {
   const challenges: Challenge[] = [];
-  const take = (pattern: RegExp) => {
-    pattern.lastIndex = at;
-    const found = pattern.exec(header);
-    if (found !== null) at = pattern.lastIndex;
-    return found;
-  };
-  let at = 0;
-  while (at < header.length) {
-    take(/[\s,]*/y);
-    const [, name = "", quoted, bare = ""] = take(PARAMETER) ?? [];
-    if (name !== "") { // each name once (RFC 9110 §11.2): the first counts
-      const { parameters } = challenges.at(-1) ?? { parameters: {} as Record<string, string> };
+  // Ends (y) at the first part that this grammar does not know.
+  for (const [, name = "", quoted, bare = "", scheme] of header.matchAll(PART)) {
+    const { parameters = {} } = challenges.at(-1) ?? {};
+    if (scheme !== undefined) {
+      challenges.push({ scheme: scheme.toLowerCase(), parameters: { __proto__: null } as never });
+    } else if (name !== "") { // each name once (RFC 9110 §11.2): the first counts
       parameters[name.toLowerCase()] ??= quoted?.replace(/\\(.)/g, "$1") ?? bare;
-      continue;
     }
-    const [scheme] = take(SCHEME) ?? [];
-    if (scheme === undefined && take(TOKEN68) !== null) continue;
-    if (scheme === undefined) break; // it is no header that this grammar knows
-    challenges.push({ scheme: scheme.toLowerCase(), parameters: { __proto__: null } as never });
   }
   return challenges;
 }
@@ -6105,7 +6095,7 @@ export async function fetchHere(inner: typeof fetch, url: string, init: RequestI
 //     {"resource":"https://example.com/mcp","authorization_servers":
 //      ["https://auth.example.com/t1"],..,"scopes_supported":["files:read"]}
 
-/** What a token says; its id names the user, alike in each token of theirs. */
+/** What a token says; its id names its user, and is the same in every token of that user. */
 export interface Access extends Principal {
   /** The servers that it is for. */
   audience: string | readonly string[];
@@ -6133,38 +6123,39 @@ export interface ProtectOptions {
 const sameUrl = (a: string, b: string) => a === b ||
   URL.canParse(a) && URL.canParse(b) && new URL(a).href === new URL(b).href;
 
-const openDocument = (document: Params): HttpHandler => async ({ method }): Promise<HttpReply> => {
-  const headers = { ...JSON_HEADERS, "Access-Control-Allow-Origin": "*" };
-  if (method === "OPTIONS") {
-    return { status: 204, headers: { ...headers, "Access-Control-Allow-Headers": "*" } };
-  }
-  return /^(?:GET|HEAD)$/.test(method) ? { status: 200, headers, body: JSON.stringify(document) }
-    : { status: 405, headers: { Allow: "GET, HEAD, OPTIONS" } };
-};
+/** A document for anybody, the pages of any origin included. */
+const openDocument = (document: ProtectedResourceMetadata): HttpHandler =>
+  async ({ method }): Promise<HttpReply> => {
+    const headers = { ...JSON_HEADERS, "Access-Control-Allow-Origin": "*" };
+    if (method === "OPTIONS") {
+      return { status: 204, headers: { ...headers, "Access-Control-Allow-Headers": "*" } };
+    }
+    return /^(?:GET|HEAD)$/.test(method) ? { status: 200, headers, body: JSON.stringify(document) }
+      : { status: 405, headers: { Allow: "GET, HEAD, OPTIONS" } };
+  };
 
 /** A guard that asks for tokens; its routes are the metadata, at the path form and the root. */
 export function protect(options: ProtectOptions): Guard {
   const { resource, authorizationServers, verify, scopes = [], now = Date.now } = options;
-  const { covers = (granted: readonly string[], scope: string) => granted.includes(scope) } =
-    options;
-  const place = new URL(trustedUrl(resource, "resource"));
-  const described: ProtectedResourceMetadata = { resource,
-    authorization_servers: [...authorizationServers], bearer_methods_supported: ["header"],
-    ...(scopes.length > 0 && { scopes_supported: [...scopes] }), ...options.metadata };
-  const document = openDocument(described);
+  const { covers = (granted, scope) => granted.includes(scope) } = options;
+  const here = new URL(trustedUrl(resource, "resource"));
+  const document = openDocument({ resource, authorization_servers: [...authorizationServers],
+    bearer_methods_supported: ["header"],
+    ...(scopes.length > 0 && { scopes_supported: [...scopes] }), ...options.metadata });
   const lacking = (access: Access, needed: readonly string[]) =>
     needed.some((scope) => !covers(access.scopes, scope));
-  const forbidden = "the token does not allow this";
   const challenge = (status: number, needed: readonly string[], error?: string, why?: string) => {
     const { headers, ...reply } = refuse(status, why ?? "Authorization is needed: send a token");
-    // MUST: where tokens are handed out (RFC 9728 §5.1)
+    // MUST: resource_metadata, the URL of the document above (RFC 9728 §5.1)
     return { ...reply, headers: { ...headers, "WWW-Authenticate": formatChallenge("Bearer", {
       error, error_description: why, scope: needed.join(" ") || undefined,
-      resource_metadata: wellKnown(place, WELL_KNOWN) }) } };
+      resource_metadata: wellKnown(here, WELL_KNOWN) }) } };
   };
+  const forbid = (needed: readonly string[]) =>
+    challenge(403, needed, "insufficient_scope", "the token does not allow this");
   return {
     routes: { [WELL_KNOWN]: document,
-      [`${WELL_KNOWN}${place.pathname.replace(/\/$/, "")}`]: document },
+      [`${WELL_KNOWN}${here.pathname.replace(/\/$/, "")}`]: document },
     async admit(http) {
       const said = http.header("authorization") ?? "";
       // MUST: from this header alone (spec basic/authorization#token-requirements)
@@ -6178,23 +6169,17 @@ export function protect(options: ProtectOptions): Guard {
       const ours = [access.audience].flat().some((one) => sameUrl(one, resource));
       if (!ours) return refused(`the token is not for ${resource}`);
       // MUST: 401 when it has expired (spec basic/authorization#token-handling)
-      if (access.expiresAt !== undefined && !(access.expiresAt > now())) { // NaN is over, too
-        return refused("the token has expired");
-      }
-      if (lacking(access, scopes)) {
-        return challenge(403, scopes, "insufficient_scope", forbidden);
-      }
-      return access;
+      const { expiresAt = Infinity } = access;
+      if (!(expiresAt > now())) return refused("the token has expired"); // NaN has, too
+      return lacking(access, scopes) ? forbid(scopes) : access;
     },
     permit(value, { principal }) {
-      const access = principal as Access | undefined; // as admit() gave it
-      const messages = [value].flat().filter((one) => isObject(one) &&
-        typeof one.method === "string"); // others are refused
-      const needed = new Set([...scopes, ...messages.flatMap((message) =>
-        options.scopesFor?.(message as JSONRPCNotification) ?? [])]);
-      if (access === undefined || !lacking(access, [...needed])) return undefined;
+      const calls = [value].flat().filter((one): one is JSONRPCNotification =>
+        isObject(one) && typeof one.method === "string"); // others are refused further on
+      const more = calls.flatMap((one) => options.scopesFor?.(one) ?? []);
+      const needed = [...new Set([...scopes, ...more])];
       // SHOULD: all that is needed at once (spec basic/authorization#scope-challenge-handling)
-      return challenge(403, [...needed], "insufficient_scope", forbidden);
+      return lacking(principal as Access, needed) ? forbid(needed) : undefined; // see admit()
     },
   };
 }
@@ -6230,8 +6215,9 @@ export interface AuthorizationServerMetadata {
   [more: string]: unknown;
 }
 const MAX_DOCUMENT = 256 * 1024; // bytes, of metadata and of answers to a grant
+const ACCEPT_JSON = { headers: { Accept: "application/json" } };
 
-/** A JSON object out of a response, without what is null; undefined when it holds none. */
+/** A JSON object out of a response, without what is null; undefined: no object, or too long. */
 async function readDocument(response: Response): Promise<Params | undefined> {
   try {
     const value: unknown = JSON.parse(await readText(response.body, MAX_DOCUMENT) ?? "");
@@ -6242,7 +6228,7 @@ async function readDocument(response: Response): Promise<Params | undefined> {
     throw error;
   }
 }
-/** A fetch that ends in time, and whose failure says where; a browser's CORS is one too. */
+/** A fetch that ends in time, and whose failure says where: a browser tells nothing of CORS. */
 async function askFor(inner: typeof fetch, url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetchHere(inner, url, { ...init, signal: AbortSignal.timeout(30_000) });
@@ -6252,7 +6238,7 @@ async function askFor(inner: typeof fetch, url: string, init: RequestInit): Prom
       { cause });
   }
 }
-/** The first document that is one. A network that fails is no answer, and ends the search. */
+/** The first document without a fault. A network that fails is no answer, and ends the search. */
 async function firstDocument(places: readonly string[], inner: typeof fetch, init: RequestInit,
   fault: (document: Params) => string | undefined): Promise<Params | undefined> {
   let wrong: string | undefined;
@@ -6262,12 +6248,12 @@ async function firstDocument(places: readonly string[], inner: typeof fetch, ini
       throw error;
     });
     const document = response?.status === 200 ? await readDocument(response) : undefined;
-    if (document === undefined) {
-      const { status = 404 } = response ?? {};
-      await response?.body?.cancel().catch(() => {}); // read already
-      if (status < 500 || status === 502) continue; // a proxy with nothing behind that path
+    await response?.body?.cancel().catch(() => {}); // it fails when it was read
+    const { status = 404 } = response ?? {};
+    if (status >= 500 && status !== 502) { // 502: a proxy with nothing behind that path
       throw new AuthorizationError("unavailable", `HTTP ${status} from ${bareUrl(place)}`);
     }
+    if (document === undefined) continue;
     const why = fault(document);
     if (why === undefined) return document;
     wrong ??= `${bareUrl(place)}: ${why}`;
@@ -6276,49 +6262,47 @@ async function firstDocument(places: readonly string[], inner: typeof fetch, ini
   return undefined;
 }
 
-/** What a server says of itself (RFC 9728); undefined when it says nothing. */
+const folderOf = (url: URL) => `${url.pathname.replace(/\/$/, "")}/`;
+/** What a server says of itself (RFC 9728), at a challenge's `hint` first; undefined: nothing. */
 export async function discoverResource(url: string, hint: string | undefined, inner: typeof fetch):
   Promise<ProtectedResourceMetadata | undefined> {
   const here = new URL(url);
-  // MUST: where the challenge says, else path, else root (RFC 9728 §3.1, §5.1)
+  // MUST: where the challenge says, else with this path, else without (RFC 9728 §3.1, §5.1)
   const places = [wellKnown(here, WELL_KNOWN), `${here.origin}${WELL_KNOWN}`];
   if (hint !== undefined) places.unshift(trustedUrl(hint, "resource_metadata", url));
   const document = await firstDocument(places, inner, ACCEPT_JSON, ({ resource }) => {
     const about = URL.canParse(String(resource)) ? new URL(String(resource)) : undefined;
-    const [whole, part] = [here, about].map((one) => `${one?.pathname.replace(/\/$/, "")}/`);
-    // MUST: it is about this server (RFC 9728 §3.3)
-    const ours = about?.origin === here.origin && `${whole}`.startsWith(`${part}`);
+    // MUST: it is about this server, or a folder that this one is in (RFC 9728 §3.3)
+    const ours = about?.origin === here.origin && folderOf(here).startsWith(folderOf(about));
     return ours ? undefined : `it describes ${JSON.stringify(resource)} and not ${bareUrl(url)}`;
   });
   return document as ProtectedResourceMetadata | undefined;
 }
-const ACCEPT_JSON = { headers: { Accept: "application/json" } };
 
 /** What an authorization server says of itself; undefined when it says nothing. */
 export async function discoverIssuer(issuer: string, inner: typeof fetch,
   headers: Record<string, string> = {}): Promise<AuthorizationServerMetadata | undefined> {
   const url = new URL(issuer);
   // MUST: in this order (spec basic/authorization/authorization-server-discovery)
-  const [oauth, openid] = ["oauth-authorization-server", "openid-configuration"].map((name) =>
-    wellKnown(url, `/.well-known/${name}`)) as [string, string];
-  const appended = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
-  const document = await firstDocument([oauth, openid, appended], inner,
+  const [oauth, openid] = ["/.well-known/oauth-authorization-server",
+    "/.well-known/openid-configuration"] as const;
+  const places = [wellKnown(url, oauth), wellKnown(url, openid),
+    `${issuer.replace(/\/$/, "")}${openid}`];
+  const document = await firstDocument(places, inner,
     { headers: { ...ACCEPT_JSON.headers, ...headers } }, (found) => found.issuer === issuer
       // MUST: identical, letter for letter (RFC 8414 §3.3)
       ? undefined : `its issuer is ${JSON.stringify(found.issuer)} and not ${issuer}`);
   if (document === undefined) return undefined;
-  for (const name of ["authorization_endpoint", "token_endpoint", "registration_endpoint"]) {
-    const needed = name === "token_endpoint" || document[name] !== undefined;
-    if (needed) trustedUrl(document[name], name, issuer);
+  trustedUrl(document.token_endpoint, "token_endpoint", issuer);
+  for (const name of ["authorization_endpoint", "registration_endpoint"]) {
+    if (document[name] !== undefined) trustedUrl(document[name], name, issuer);
   }
-  for (const kind of ["code_challenge", "token_endpoint_auth"]) {
-    const name = `${kind}_methods_supported`;
-    if (!Array.isArray(document[name])) delete document[name]; // it says nothing
-  }
+  const lists = ["code_challenge_methods_supported", "token_endpoint_auth_methods_supported"];
+  for (const name of lists) if (!Array.isArray(document[name])) delete document[name]; // no list
   return document as unknown as AuthorizationServerMetadata;
 }
 
-/** Whose tokens a server takes, and for what. */
+/** Whose tokens a server takes, what it is called there, and what its tokens may allow. */
 export interface Place { resource: string; server: AuthorizationServerMetadata; scopes?: string[] }
 /** Finds who hands out tokens for a server, from its 401 on. */
 export async function locate(url: string, hint: string | undefined, inner: typeof fetch,
@@ -6327,15 +6311,16 @@ export async function locate(url: string, hint: string | undefined, inner: typeo
   if (described !== undefined) {
     const { resource, authorization_servers: named, scopes_supported: scopes } = described;
     const issuers = [named ?? []].flat();
-    const issuer = issuers.find((one) => one === prefer) ?? issuers[0];
-    const chosen = trustedUrl(issuer, "authorization_servers[0]", url);
-    const server = await discoverIssuer(chosen, inner);
-    if (server === undefined) {
-      throw new AuthorizationError("discovery", `${chosen} does not say how to get tokens from it`);
+    if (issuers.length === 0) {
+      throw new AuthorizationError("discovery", "it names nobody who hands out tokens for it");
     }
-    return { resource, server, ...(Array.isArray(scopes) && { scopes }) };
+    const issuer = trustedUrl(issuers.find((one) => one === prefer) ?? issuers[0],
+      "authorization_servers[0]", url);
+    const server = await discoverIssuer(issuer, inner);
+    if (server !== undefined) return { resource, server, ...(Array.isArray(scopes) && { scopes }) };
+    throw new AuthorizationError("discovery", `${issuer} does not say how to get tokens from it`);
   }
-  // MUST: its own tokens, if need be at set paths (spec@2025-03-26 basic/authorization)
+  // MUST: else its own, and at set paths unless it says where (spec@2025-03-26 basic/authorization)
   const { origin } = new URL(trustedUrl(url, "The server"));
   const headers = version ? { "MCP-Protocol-Version": version } : undefined;
   const own = await discoverIssuer(origin, inner, headers);
@@ -6371,7 +6356,7 @@ export interface ClientInformation {
   redirect_uris?: string[];
   [more: string]: unknown;
 }
-const AUTH_METHODS = ["none", "client_secret_basic", "client_secret_post"];
+const AUTH_METHODS = ["none", "client_secret_basic", "client_secret_post"]; // preferred first
 
 /** The error that an authorization server answered with. */
 function oauthError(answer: Params | undefined, status: number, what: string): AuthorizationError {
@@ -6432,13 +6417,14 @@ export async function identify(server: AuthorizationServerMetadata, redirectUri:
   const { client, clientMetadataUrl, store = memoryStore(), now = Date.now } = options;
   const { issuer } = server;
   if (client !== undefined) {
-    const bound = client.issuer ?? await store.load(`issuer of ${client.client_id}`) ?? issuer;
+    const firstMet = `issuer of ${client.client_id}`;
+    const bound = client.issuer ?? await store.load(firstMet) ?? issuer;
     // MUST: shown to nobody else (spec basic/authorization/client-registration)
     if (bound !== issuer) {
       throw new AuthorizationError("registration", `The client id is for ${bound}, but the ` +
         `server names ${issuer} now: register there if you trust it`);
     }
-    if (client.issuer === undefined) await store.save(`issuer of ${client.client_id}`, issuer);
+    if (client.issuer === undefined) await store.save(firstMet, issuer);
     return client;
   }
   if (clientMetadataUrl !== undefined && server.client_id_metadata_document_supported === true) {
@@ -6449,9 +6435,9 @@ export async function identify(server: AuthorizationServerMetadata, redirectUri:
   const fits = redirectUri === undefined || uris === undefined || uris.includes(redirectUri);
   if (stored !== undefined && fits && (ends === 0 || ends * 1000 > now())) return stored;
   const wanted = redirectUri === undefined ? uris : [redirectUri];
-  const uri = wanted && { redirect_uris: wanted };
-  const registered = { ...uri,
-    ...await registerClient(server, { ...uri, ...options.clientMetadata }, inner) };
+  const asked = { ...(wanted && { redirect_uris: wanted }), ...options.clientMetadata };
+  const given = await registerClient(server, asked, inner);
+  const registered = { ...(wanted && { redirect_uris: wanted }), ...given };
   await store.save(clientKey(issuer), registered);
   return registered;
 }
@@ -6489,18 +6475,18 @@ export interface Login {
   verifier: string;
   redirectUri: string;
   resource: string;
-  scope?: string;
-  /** Whether this server always says who it is. */
+  /** Whether this server always says, as iss, who it is. */
   says: boolean;
 }
 export const base64url = (bytes: Uint8Array): string =>
   btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""))
-    .replace(/[+/=]/g, (char) => ({ "+": "-", "/": "_" })[char] ?? "");
+    .replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "");
 const randomText = () => base64url(crypto.getRandomValues(new Uint8Array(32)));
 /** A secret's fingerprint, which may be seen (RFC 7636 §4.2). */
-export const challengeOf = async (verifier: string): Promise<string> =>
-  base64url(new Uint8Array(
-    await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier))));
+export async function challengeOf(verifier: string): Promise<string> {
+  const bytes = new TextEncoder().encode(verifier);
+  return base64url(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
+}
 
 /** Begins a login: where the browser has to go, and what to remember. */
 export async function beginLogin({ server, resource }: Place, client: ClientInformation,
@@ -6519,14 +6505,13 @@ export async function beginLogin({ server, resource }: Place, client: ClientInfo
     ...(scope !== undefined && { scope }) };
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   return { url: url.href, login: { issuer, state, verifier, redirectUri, resource,
-    ...(scope !== undefined && { scope }),
     says: server.authorization_response_iss_parameter_supported === true } };
 }
 /** The code that the browser came back with. Throws AuthorizationError. */
 export function readCallback(callback: string, { state, issuer, says }: Login): string {
-  const searchParams = new URLSearchParams(/\?([^#]*)/.exec(callback)?.[1]);
+  const query = new URLSearchParams(/\?([^#]*)/.exec(callback)?.[1]);
   const only = (name: string) => {
-    const [value, more] = searchParams.getAll(name);
+    const [value, more] = query.getAll(name);
     if (more !== undefined) throw new AuthorizationError("callback", `${name} is there twice`);
     return value;
   };
@@ -6561,7 +6546,7 @@ function signRequest(server: AuthorizationServerMetadata, client: ClientInformat
     headers.Authorization = `Basic ${btoa(`${coded(id)}:${coded(secret)}`)}`;
     return;
   }
-  if (!body.has("client_assertion")) body.set("client_id", id);
+  if (!body.has("client_assertion")) body.set("client_id", id); // an assertion names it already
   if (secret !== undefined && method === "client_secret_post") body.set("client_secret", secret);
 }
 export interface TokenOptions {
@@ -6592,7 +6577,7 @@ export async function requestTokens(server: AuthorizationServerMetadata, client:
   if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token) || !known) {
     throw new AuthorizationError("token", `${what} gave no token that we can use`);
   }
-  const seconds = Number(lasts);
+  const seconds = Number(lasts); // NaN: it does not say
   return { ...rest, access_token: token, token_type: String(type),
     ...(seconds >= 0 && { expires_at: now() + seconds * 1000 }) };
 }
@@ -6730,9 +6715,12 @@ async function login(state: AuthorizedState, place: Place, asked: string[]): Pro
   const context = contextOf(state, place, scope === "" ? undefined : scope);
   const { grant } = state.options;
   const tokens = await grant(context).catch(async (error: unknown) => {
-    const unknown = error instanceof AuthorizationError && error.code === "invalid_client";
-    if (!unknown || await state.store.load(clientKey(issuer)) === undefined) throw error;
+    const code = error instanceof AuthorizationError ? error.code : "";
+    // An id that is not known keeps the browser on a page of errors, until nobody waits any more.
+    const stale = code === "invalid_client" || code === "timeout";
+    if (!stale || await state.store.load(clientKey(issuer)) === undefined) throw error;
     await state.store.save(clientKey(issuer), undefined);
+    if (code === "timeout") throw error;
     return grant(context);
   });
   state.logins++;

@@ -2,7 +2,7 @@
 // which order, what it believes, and what it refuses.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { beginLogin, connectHttpEither, identify, loginWith, memoryStore, parseChallenges,
+import { AuthorizationError, beginLogin, connectHttpEither, identify, loginWith, memoryStore, parseChallenges,
   readCallback, requestTokens, type AuthorizeOptions, type Store, type Tokens } from "../mcp-raw.ts";
 import { agree, CALL, CALLBACK, challenged, clientOf, formOf, ISSUER, issuerMetadata, json, METADATA,
   outcome, protectedWorld, queryOf, resourceMetadata, SERVER, status, visitorOf, world, type Answer,
@@ -406,6 +406,18 @@ describe("Tokens that end", () => {
     assert.equal(await outcome(clientOf(where, { store })(SERVER, CALL)), 200);
     assert.deepEqual(said(where, "/authorize").map((one) => queryOf(one).get("client_id")),
       ["forgotten", "registered"]);
+  });
+
+  test("an identity with which nobody came back from the browser is registered anew next time " +
+    "(RFC 7591 §3.2.1)", async () => {
+    const where = protectedWorld();
+    const store = memoryStore(new Map([[`client ${ISSUER}`, { client_id: "forgotten" }]]));
+    const absent = loginWith({ redirectUri: CALLBACK, visit: async () => {
+      throw new AuthorizationError("timeout", "nobody came");
+    } });
+    assert.equal(await outcome(clientOf(where, { store, grant: absent })(SERVER, CALL)), "timeout");
+    assert.equal(await outcome(clientOf(where, { store })(SERVER, CALL)), 200);
+    assert.equal(queryOf(said(where, "/authorize")[0]!).get("client_id"), "registered");
   });
 
   test("an issuer that changes gets a registration of its own, and sees nothing of the old one " +
