@@ -6716,7 +6716,7 @@ async function login(state: AuthorizedState, place: Place, asked: string[]): Pro
   const { grant } = state.options;
   const tokens = await grant(context).catch(async (error: unknown) => {
     const code = error instanceof AuthorizationError ? error.code : "";
-    // An id that is not known keeps the browser on a page of errors, until nobody waits any more.
+    // With an id that is not known the browser stays on a page of errors.
     const stale = code === "invalid_client" || code === "timeout";
     if (!stale || await state.store.load(clientKey(issuer)) === undefined) throw error;
     await state.store.save(clientKey(issuer), undefined);

@@ -93,9 +93,9 @@ describe("A hostile authorization server", () => {
   test("whose metadata has the wrong types is refused with a reason " +
     "(RFC 8414 §3.2, RFC 9728 §3.2)", async () => {
     const rows: [at: string, metadata: object, code: string | number][] = [
-      [RESOURCE_AT, { authorization_servers: null }, "insecure"],
+      [RESOURCE_AT, { authorization_servers: null }, "discovery"],
       [RESOURCE_AT, { authorization_servers: {} }, "insecure"],
-      [RESOURCE_AT, { authorization_servers: [] }, "insecure"],
+      [RESOURCE_AT, { authorization_servers: [] }, "discovery"],
       [RESOURCE_AT, { authorization_servers: [[ISSUER]] }, "insecure"],
       [RESOURCE_AT, { scopes_supported: 7 }, 200],
       [ISSUER_AT, { code_challenge_methods_supported: "S256" }, "pkce"],

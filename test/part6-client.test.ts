@@ -2,8 +2,8 @@
 // which order, what it believes, and what it refuses.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { AuthorizationError, beginLogin, connectHttpEither, identify, loginWith, memoryStore, parseChallenges,
-  readCallback, requestTokens, type AuthorizeOptions, type Store, type Tokens } from "../mcp-raw.ts";
+import { AuthorizationError, beginLogin, connectHttpEither, identify, loginWith, memoryStore,
+  parseChallenges, readCallback, requestTokens, type AuthorizeOptions, type Store, type Tokens } from "../mcp-raw.ts";
 import { agree, CALL, CALLBACK, challenged, clientOf, formOf, ISSUER, issuerMetadata, json, METADATA,
   outcome, protectedWorld, queryOf, resourceMetadata, SERVER, status, visitorOf, world, type Answer,
   type World } from "./kit-auth.ts";
