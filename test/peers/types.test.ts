@@ -6,7 +6,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { DENO, FILE, PEERS, TYPESCRIPT, run } from "./kit.ts";
+import { DENO, FILE, PEERS, ROOT, TYPESCRIPT, run } from "./kit.ts";
 import { generate } from "./spec-types.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mcp-raw-types-"));
@@ -60,6 +60,19 @@ describe("mcp-raw.ts type-checks alone in a stranger's strict project", () => {
       });
     }
   }
+
+  test("with the flags of the README, and those alone", async () => {
+    const readme = readFileSync(join(ROOT, "README.md"), "utf8");
+    const [, flags = ""] = /npx -p typescript tsc (--noEmit --strict .*?) mine\.ts/.exec(readme) ?? [];
+    const project = mkdtempSync(join(folder, "readme-"));
+    writeFileSync(join(project, "package.json"), '{ "type": "module" }');
+    cpSync(FILE, join(project, "mcp-raw.ts"));
+    for (const compiler of Object.values(TYPESCRIPT)) {
+      const args = [compiler, ...flags.split(" "), "mcp-raw.ts"];
+      const { stdout, code } = await run(process.execPath, args, { cwd: project, timeout: 120_000 });
+      assert.deepEqual([flags.length > 40, code, stdout], [true, 0, ""]);
+    }
+  });
 
   test("with Deno's own checker", async (t) => {
     if (DENO === undefined) return t.skip("Deno is not installed on this platform");
