@@ -4,15 +4,16 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { connect, connectEither, endpoint, eventStream, nodeListener, readEvents, readPost, refuse,
-  server, serveEither, STREAM_HEADERS, text, TransportError, type ChannelEnd, type Exchange,
-  type HandshakeOptions, type HttpHandler, type HttpOptions } from "../mcp-raw.ts";
+import { connect, connectEither, endpoint, eventStream, extendLane, nodeListener, readEvents,
+  readPost, refuse, server, serveEither, STREAM_HEADERS, text, TransportError, type
+  ChannelEnd, type Exchange, type HandshakeOptions, type HttpHandler, type HttpOptions }
+  from "../mcp-raw.ts";
 
 /** The server's end, for one path of a node:http server. */
 export function serveSse(exchange: Exchange, path: string, options: HttpOptions = {}):
   (request: IncomingMessage, response: ServerResponse) => void {
-  const sessions = new Map<string, ChannelEnd>();
-  const GET: HttpHandler = async ({ onClose }) => {
+  const sessions = new Map<string, { end: ChannelEnd; owner: string | undefined }>();
+  const GET: HttpHandler = async ({ onClose, principal }) => {
     const id = crypto.randomUUID();
     const events = eventStream(options);
     const close = () => {
@@ -20,20 +21,24 @@ export function serveSse(exchange: Exchange, path: string, options: HttpOptions 
       sessions.delete(id);
       end.close(new TransportError("disconnected", "the client has gone"));
     };
-    const end = serveEither(exchange, (text) => {
+    const asked: Exchange = principal === undefined ? exchange
+      : (request, lane) => exchange(request, extendLane(lane, { principal })); // as a guard found
+    const end = serveEither(asked, (text) => {
       try {
         return events.send({ event: "message", data: text });
       } catch {
         close(); // it reads too slowly
       }
     });
-    sessions.set(id, end);
+    sessions.set(id, { end, owner: principal?.id });
     onClose(close);
     void events.send({ event: "endpoint", data: `${path}?session=${id}` });
     return { status: 200, headers: STREAM_HEADERS, stream: (sink) => events.attach(sink) };
   };
-  const post = (end: ChannelEnd | undefined): HttpHandler => async (http) => {
-    if (end === undefined) return refuse(404, "no such session: GET opens one");
+  const post = (id: string): HttpHandler => async (http) => {
+    const { end, owner } = sessions.get(id) ?? {};
+    const ours = end !== undefined && owner === http.principal?.id;
+    if (!ours) return refuse(404, "no such session: GET opens one");
     const read = await readPost(http, options);
     if (!("value" in read)) return read;
     void end.receive(JSON.stringify(read.value));
@@ -41,7 +46,7 @@ export function serveSse(exchange: Exchange, path: string, options: HttpOptions 
   };
   return (request, response) => {
     const id = new URL(request.url ?? "", "http://here").searchParams.get("session") ?? "";
-    const POST = post(sessions.get(id));
+    const POST = post(id);
     nodeListener(endpoint({ GET, POST }, options))(request, response); // it looks at Origin first
   };
 }

@@ -253,7 +253,8 @@ describe("What is one principal's", () => {
   });
 });
 
-test("SEC-16: the older transport asks for the token, too, on its stream and its messages " +
+test("SEC-16: the older transport asks for the token, too, on its stream and its messages, and " +
+  "keeps each to who opened it " +
   "(spec basic/authorization#token-requirements)", async () => {
   const { exchange } = app();
   const guard = protect({ resource: RESOURCE, authorizationServers: ISSUERS, verify });
@@ -262,9 +263,17 @@ test("SEC-16: the older transport asks for the token, too, on its stream and its
   const at = `http://127.0.0.1:${(listener.address() as AddressInfo).port}/sse`;
   const statuses = [(await fetch(at)).status,
     (await fetch(`${at}?session=x`, { method: "POST", headers: JSON_TYPES, body: WHOAMI })).status];
+  const stream = await fetch(at, { headers: bearer("ada") });
+  const chunk = await stream.body?.getReader().read();
+  const [, session = ""] = /session=([\w-]+)/.exec(new TextDecoder().decode(chunk?.value)) ?? [];
+  for (const token of ["bob", "ada2"]) {
+    const { status } = await fetch(`${at}?session=${session}`,
+      { method: "POST", headers: { ...JSON_TYPES, ...bearer(token) }, body: WHOAMI });
+    statuses.push(status);
+  }
   listener.close();
   listener.closeAllConnections();
-  assert.deepEqual(statuses, [401, 401]);
+  assert.deepEqual(statuses, [401, 401, 404, 202]);
 });
 
 test("SEC-19: a token of any length is looked up, and none ends in an exception (RFC 6750 §3.1)",
