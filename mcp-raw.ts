@@ -6637,9 +6637,10 @@ export const loginWith = (visitor: Visitor | (() => Promise<Visitor>)): Grant =>
     }
   };
 
-/** Tokens, and what was asked for with them. */
-interface Held { tokens: Tokens; asked: string[] }
-interface Known { issuer: string; resource: string }
+/** Tokens, what was asked for with them, and whose they are. */
+interface Granted { tokens: Tokens; asked: string[] }
+interface Whose { issuer: string; resource: string }
+type Held = Granted & Whose;
 /** How a token came: what did not help is not done again. */
 type Renewal = { held: Held; by: "store" | "refresh" | "grant" };
 interface AuthorizedState {
@@ -6653,23 +6654,18 @@ interface AuthorizedState {
   readonly tried: Set<string>; // scopes that were asked for once more
   shutUntil: number; // that no login is begun: a new token was refused
 }
-const tokensKey = ({ issuer, resource }: Known) => `tokens ${issuer} ${resource}`;
+const tokensKey = ({ issuer, resource }: Whose) => `tokens ${issuer} ${resource}`;
 const words = (scope: string | undefined) => scope?.split(" ").filter((word) => word !== "") ?? [];
 
-async function knownOf({ store, options: { url } }: AuthorizedState): Promise<Known | undefined> {
-  return await store.load(`server ${url}`) as Known | undefined;
+async function heldOf({ store, options: { url } }: AuthorizedState): Promise<Held | undefined> {
+  const whose = await store.load(`server ${url}`) as Whose | undefined;
+  const kept = whose && await store.load(tokensKey(whose)) as Granted | undefined;
+  return kept && { ...kept, ...whose };
 }
-async function heldOf(state: AuthorizedState): Promise<Held | undefined> {
-  const known = await knownOf(state);
-  return known && await state.store.load(tokensKey(known)) as Held | undefined;
-}
-/** Keeps tokens; a refresh token that was not replaced goes on (RFC 6749 §6). */
-async function keep(state: AuthorizedState, { resource, server: { issuer } }: Place,
-  { tokens, asked }: Held, earlier?: Tokens): Promise<Held> {
-  const { refresh_token: old } = earlier ?? {};
-  const held = { asked, tokens: { ...(old !== undefined && { refresh_token: old }), ...tokens } };
-  await state.store.save(tokensKey({ issuer, resource }), held);
-  await state.store.save(`server ${state.options.url}`, { issuer, resource });
+async function keep({ store, options: { url } }: AuthorizedState, held: Held): Promise<Held> {
+  const { issuer, resource, ...kept } = held;
+  await store.save(tokensKey(held), kept);
+  await store.save(`server ${url}`, { issuer, resource });
   return held;
 }
 const contextOf = ({ options, store, inner }: AuthorizedState, place: Place, scope?: string):
@@ -6679,9 +6675,9 @@ const contextOf = ({ options, store, inner }: AuthorizedState, place: Place, sco
       { ...options, fetch: inner }) });
 
 /** New tokens for a refresh token; undefined when it is worth nothing any more. */
-async function refresh(state: AuthorizedState, place: Place, { tokens, asked }: Held):
+async function refresh(state: AuthorizedState, place: Place, held: Held):
   Promise<Renewal | undefined> {
-  const { refresh_token } = tokens;
+  const { tokens, tokens: { refresh_token }, issuer, asked } = held;
   const faster = async (): Promise<Renewal | undefined> => { // another call, or another program
     const now = await heldOf(state);
     return now && now.tokens.access_token !== tokens.access_token
@@ -6693,7 +6689,9 @@ async function refresh(state: AuthorizedState, place: Place, { tokens, asked }: 
   try {
     const fresh = await request(await identify(),
       { grant_type: "refresh_token", refresh_token, resource: place.resource });
-    return { held: await keep(state, place, { tokens: fresh, asked }, tokens), by: "refresh" };
+    // One that was not replaced goes on (RFC 6749 §6).
+    const kept = await keep(state, { ...held, tokens: { refresh_token, ...fresh } });
+    return { held: kept, by: "refresh" };
   } catch (error) {
     // A server that is down has refused nothing.
     const final = error instanceof AuthorizationError && /^invalid_|^unauth/.test(error.code);
@@ -6701,15 +6699,14 @@ async function refresh(state: AuthorizedState, place: Place, { tokens, asked }: 
     const won = await faster();
     if (won !== undefined) return won;
     const { refresh_token: spent, ...rest } = tokens;
-    const { resource, server: { issuer } } = place;
-    await state.store.save(tokensKey({ issuer, resource }), { asked, tokens: rest });
+    await state.store.save(tokensKey(held), { asked, tokens: rest });
     if (error.code === "invalid_client") await state.store.save(clientKey(issuer), undefined);
     return undefined;
   }
 }
 /** Asks for tokens anew; an identity that the server has forgotten is made anew too. */
 async function login(state: AuthorizedState, place: Place, asked: string[]): Promise<Renewal> {
-  const { server: { issuer, scopes_supported: offered } } = place;
+  const { resource, server: { issuer, scopes_supported: offered } } = place;
   const lasting = asked.length > 0 && Array.isArray(offered) && offered.includes("offline_access");
   const scope = [...new Set([...asked, ...(lasting ? ["offline_access"] : [])])].join(" ");
   const context = contextOf(state, place, scope === "" ? undefined : scope);
@@ -6724,7 +6721,7 @@ async function login(state: AuthorizedState, place: Place, asked: string[]): Pro
     return grant(context);
   });
   state.logins++;
-  return { held: await keep(state, place, { tokens, asked }), by: "grant" };
+  return { held: await keep(state, { issuer, resource, tokens, asked }), by: "grant" };
 }
 /** What was refused, and what is wanted instead. */
 interface Refusal {
@@ -6736,19 +6733,16 @@ async function renew(state: AuthorizedState, { used, wanted, mayRefresh, version
   const held = await heldOf(state);
   const newer = held !== undefined && held.tokens.access_token !== used?.tokens.access_token;
   if (newer && wanted.every((one) => held.asked.includes(one))) return { held, by: "store" };
-  const known = await knownOf(state);
-  const prefer = options.client?.issuer ?? known?.issuer;
+  const prefer = options.client?.issuer ?? held?.issuer;
   const place = state.place = await locate(options.url, hint, inner,
     { version, ...(prefer !== undefined && { prefer }) });
-  const same = known?.issuer === place.server.issuer && known.resource === place.resource;
-  if (same && held !== undefined && mayRefresh) {
-    const refreshed = await refresh(state, place, held);
-    if (refreshed !== undefined) return refreshed;
-  }
+  const same = held?.issuer === place.server.issuer && held.resource === place.resource;
+  const refreshed = same && mayRefresh ? await refresh(state, place, held) : undefined;
+  if (refreshed !== undefined) return refreshed;
   // SHOULD: with what was asked before (spec basic/authorization#step-up-authorization-flow)
-  const asked = new Set([...(same ? held?.asked ?? [] : []),
-    ...(wanted.length > 0 ? wanted : held?.asked.length && same ? [] : place.scopes ?? [])]);
-  return login(state, place, [...asked]);
+  const before = same ? held.asked : [];
+  const more = wanted.length > 0 || before.length > 0 ? wanted : place.scopes ?? [];
+  return login(state, place, [...new Set([...before, ...more])]);
 }
 /** One at a time: those that come meanwhile wait for it. */
 function once(state: AuthorizedState, work: () => Promise<Renewal>): Promise<Renewal> {
@@ -6760,13 +6754,12 @@ async function tokensFor(state: AuthorizedState): Promise<Held | undefined> {
   const held = await heldOf(state);
   const { expires_at: ends = Infinity, refresh_token } = held?.tokens ?? {};
   if (held === undefined || ends > now() + 5_000 || refresh_token === undefined) return held;
-  const known = await knownOf(state);
-  const server = state.place?.server ?? // else the server tells, when it refuses
-    (known && await discoverIssuer(known.issuer, inner).catch(() => undefined));
-  if (server === undefined || known === undefined) return held;
-  const place = { server, resource: known.resource };
+  const { issuer, resource } = held;
+  const server = state.place?.server.issuer === issuer ? state.place.server
+    : await discoverIssuer(issuer, inner).catch(() => undefined);
+  if (server === undefined) return held; // when they are refused, the way is looked for anew
   return (await once(state, async () =>
-    await refresh(state, place, held) ?? { held, by: "store" })).held;
+    await refresh(state, { server, resource }, held) ?? { held, by: "store" })).held;
 }
 /** What a response asks for; undefined when it is an answer. */
 function challengeIn(response: Response, types: readonly string[]):
