@@ -6723,12 +6723,13 @@ async function login(state: AuthorizedState, place: Place, asked: string[]): Pro
   state.logins++;
   return { held: await keep(state, { issuer, resource, tokens, asked }), by: "grant" };
 }
-/** What was refused, and what is wanted instead. */
+/** What a server answered to which tokens, and how these had come. */
 interface Refusal {
-  used: Held | undefined; wanted: string[]; mayRefresh: boolean; version: string | null }
+  status: number; challenge: Challenge["parameters"];
+  used: Held | undefined; by: Renewal["by"] | undefined; version: string | null }
 /** Other tokens than those that were refused. */
-async function renew(state: AuthorizedState, { used, wanted, mayRefresh, version }: Refusal):
-  Promise<Renewal> {
+async function renew(state: AuthorizedState, { used, version }: Refusal, wanted: string[],
+  mayRefresh: boolean): Promise<Renewal> {
   const { options, inner, hint } = state;
   const held = await heldOf(state);
   const newer = held !== undefined && held.tokens.access_token !== used?.tokens.access_token;
@@ -6762,9 +6763,8 @@ async function tokensFor(state: AuthorizedState): Promise<Held | undefined> {
     await refresh(state, { server, resource }, held) ?? { held, by: "store" })).held;
 }
 /** What a response asks for; undefined when it is an answer. */
-function challengeIn(response: Response, types: readonly string[]):
-  { error?: string; scope?: string; resource_metadata?: string } | undefined {
-  const { status, headers } = response;
+function challengeIn({ status, headers }: Response, types: readonly string[]):
+  Challenge["parameters"] | undefined {
   if (status !== 401 && status !== 403) return undefined;
   const found = parseChallenges(headers.get("www-authenticate") ?? "")
     .find(({ scheme }) => types.includes(scheme));
@@ -6773,18 +6773,18 @@ function challengeIn(response: Response, types: readonly string[]):
 }
 
 /** Other tokens for a request that was refused; throws when it is not worth another try. */
-async function answerRefusal(state: AuthorizedState, response: Response, used: Held | undefined,
-  { by, version }: { by: Renewal["by"] | undefined; version: string | null }): Promise<Renewal> {
-  const { tokenTypes = ["bearer"], now = Date.now } = state.options;
-  const { error, scope, resource_metadata: hint } = challengeIn(response, tokenTypes) ?? {};
-  await readText(response.body, MAX_DOCUMENT).catch(() => {}); // so the connection can go on
-  state.hint = hint ?? state.hint;
-  const wanted = words(scope);
-  if (response.status === 401) {
+async function answerRefusal(state: AuthorizedState, refusal: Refusal): Promise<Renewal> {
+  const { status, challenge, used, by } = refusal;
+  const { now = Date.now } = state.options;
+  state.hint = challenge.resource_metadata ?? state.hint;
+  const wanted = words(challenge.scope);
+  if (status === 401) {
     if (by === "grant") state.shutUntil = now() + 60_000; // else each call would open a browser
-    if (now() >= state.shutUntil) return once(state, () =>
-      renew(state, { used, wanted, mayRefresh: by !== "refresh", version }));
-    throw new AuthorizationError(error ?? "invalid_token", "it refuses a token just issued for it");
+    if (now() >= state.shutUntil) {
+      return once(state, () => renew(state, refusal, wanted, by !== "refresh"));
+    }
+    throw new AuthorizationError(challenge.error ?? "invalid_token",
+      "it refuses a token just issued for it");
   }
   const key = [...wanted].sort().join(" ");
   const fresh = wanted.some((one) => !used?.asked.includes(one)) || !state.tried.has(key);
@@ -6792,7 +6792,7 @@ async function answerRefusal(state: AuthorizedState, response: Response, used: H
   if (wanted.length === 0 || !fresh) throw new AuthorizationError("insufficient_scope",
     `it wants more than was granted: ${key}`);
   state.tried.add(key);
-  return once(state, () => renew(state, { used, wanted, mayRefresh: false, version }));
+  return once(state, () => renew(state, refusal, wanted, false));
 }
 
 export interface AuthorizedFetch {
@@ -6835,14 +6835,16 @@ export function authorizedFetch(inner: typeof fetch, options: AuthorizeOptions):
       const scheme = /^bearer$/i.test(type) ? "Bearer" : type;
       if (token !== "") headers.set("Authorization", `${scheme} ${token}`);
       const response = await fetchHere(inner, target.href, { ...init, headers });
-      const refused = challengeIn(response, tokenTypes) !== undefined;
-      const again = refused && round < 4 && !(init.body instanceof ReadableStream); // gone by now
-      if (!again) return response;
-      const version = headers.get("mcp-protocol-version");
-      const renewal = answerRefusal(state, response, held, { by, version });
+      const { status, body } = response;
+      const challenge = challengeIn(response, tokenTypes);
+      const lost = init.body instanceof ReadableStream; // and cannot be sent again
+      if (challenge === undefined || round === 4 || lost) return response;
+      await unlessAborted(readText(body, MAX_DOCUMENT).catch(() => {}), signal); // frees the line
+      const renewal = answerRefusal(state, { status, challenge, used: held, by,
+        version: headers.get("mcp-protocol-version") });
       ({ held, by } = await unlessAborted(renewal, signal).catch((error: unknown) => {
         if (!(error instanceof AuthorizationError)) throw error;
-        const why = `HTTP ${response.status} from ${bareUrl(url)}: ${error.message}`;
+        const why = `HTTP ${status} from ${bareUrl(url)}: ${error.message}`;
         throw new AuthorizationError(error.code, why, { cause: error });
       }));
     }
