@@ -8091,7 +8091,7 @@ export async function loopbackVisitor(show: (url: string) => unknown,
   const waiting = new Map<string, (url: string) => void>(); // by state: others may knock too
   const at = (bound: number) => `http://127.0.0.1:${bound}/callback`;
   const listener = (request: NodeRequest, response: NodeResponse) => {
-    const query = request.url?.split(/\?(.*)/)[1]; // "//" is a target, too, and no URL
+    const query = request.url?.split(/\?(.*)/)[1]; // new URL() would throw on the target "//"
     const found = waiting.get(new URLSearchParams(query).get("state") ?? "");
     const known = found !== undefined && pathOf(request) === "/callback";
     response.writeHead(known ? 200 : 404, { "Content-Type": "text/html", Connection: "close" });
@@ -8100,11 +8100,10 @@ export async function loopbackVisitor(show: (url: string) => unknown,
     if (known) found(`${redirectUri}?${query}`);
   };
   const bind = (to: number) => listenOnNode(listener, to, "127.0.0.1", at);
-  const bound = await bind(port).catch((error: { code?: string }) => {
+  const { url: redirectUri, close } = await bind(port).catch((error: { code?: string }) => {
     if (error.code === "EADDRINUSE") return bind(0);
     throw error;
   });
-  const { url: redirectUri, close } = bound;
   return { redirectUri, close: () => void close(), async visit(url) {
     const state = new URL(url).searchParams.get("state") ?? "";
     const back = new Promise<string>((resolve) => waiting.set(state, resolve));
@@ -8149,13 +8148,13 @@ interface Files {
 }
 /** Keeps logins in a folder that its owner alone can read; one file each, so that none is lost. */
 export function fileStore(folder: string): Store {
-  const fileOf = async (key: string) => `${folder}/${await challengeOf(key)}.json`;
+  const fileOf = async (key: string) => `${folder}/${await challengeOf(key)}.json`; // a hash
   return {
     async load(key) {
       const { readFile } = await node<Files>("fs/promises");
       return readFile(await fileOf(key), "utf8").then(JSON.parse).catch((error: Error) => {
-        if (error instanceof SyntaxError || "code" in error && error.code === "ENOENT") return;
-        throw error; // what broke off amid a write is nothing, too
+        const missing = "code" in error && error.code === "ENOENT";
+        if (!missing && !(error instanceof SyntaxError)) throw error; // a damaged file is none
       });
     },
     async save(key, value) {
