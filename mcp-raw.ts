@@ -5978,9 +5978,9 @@ export function connectHttpEither(url: string, options: EitherHttpOptions = {}):
 // uses texts-and-lanes · spec basic/authorization#error-handling
 //
 // A server that wants to know who calls answers 401 with a challenge: a scheme,
-// and parameters that say where to ask for a token and what it must allow. What
-// follows leads to URLs that the server chose, so a client looks at each before
-// it goes there.
+// and parameters that say where to ask for a token and what it must allow. From
+// here on a client goes to URLs that strangers chose: it looks at each before,
+// and follows no redirect to another origin.
 //
 //   ← HTTP/1.1 401 Unauthorized
 //     WWW-Authenticate: Bearer scope="files:read", resource_metadata=
@@ -6020,7 +6020,7 @@ const THIS_MACHINE = /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/;
 /** How far away a host is: 0 this machine, 1 a private network, 2 the rest. */
 function distanceOf(hostname: string): 0 | 1 | 2 {
   const host = hostname.replace(/\.+$/, "");
-  const here = /^(?:0(?:\.\d+){3}|\[(?:::|64:ff9b:|2002:).*)$/; // an IPv4 in IPv6, too
+  const here = /^(?:0(?:\.\d+){3}|\[(?:::|64:ff9b:|2002:).*)$/; // these IPv6 may hide any IPv4
   if (THIS_MACHINE.test(host) || here.test(host)) return 0;
   const near = /^(?:10|192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01])|198\.1[89])\.[\d.]+$|^\[f[cde]/;
   const shared = /^100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.[\d.]+$/; // RFC 6598
