@@ -6644,9 +6644,7 @@ type Held = Granted & Whose;
 /** How a token came: what did not help is not done again. */
 type Renewal = { held: Held; by: "store" | "refresh" | "grant" };
 interface AuthorizedState {
-  readonly options: AuthorizeOptions;
-  readonly store: Store;
-  readonly inner: typeof fetch;
+  readonly options: AuthorizeOptions & { store: Store; fetch: typeof fetch };
   place: Place | undefined;
   hint: string | undefined;
   renewing: Promise<Renewal> | undefined;
@@ -6657,27 +6655,27 @@ interface AuthorizedState {
 const tokensKey = ({ issuer, resource }: Whose) => `tokens ${issuer} ${resource}`;
 const words = (scope: string | undefined) => scope?.split(" ").filter((word) => word !== "") ?? [];
 
-async function heldOf({ store, options: { url } }: AuthorizedState): Promise<Held | undefined> {
+async function heldOf({ options: { store, url } }: AuthorizedState): Promise<Held | undefined> {
   const whose = await store.load(`server ${url}`) as Whose | undefined;
   const kept = whose && await store.load(tokensKey(whose)) as Granted | undefined;
   return kept && { ...kept, ...whose };
 }
-async function keep({ store, options: { url } }: AuthorizedState, held: Held): Promise<Held> {
+async function keep({ options: { store, url } }: AuthorizedState, held: Held): Promise<Held> {
   const { issuer, resource, ...kept } = held;
   await store.save(tokensKey(held), kept);
   await store.save(`server ${url}`, { issuer, resource });
   return held;
 }
-const contextOf = ({ options, store, inner }: AuthorizedState, place: Place, scope?: string):
-  GrantContext => ({ ...place, scope, fetch: inner,
-    identify: (redirectUri) => identify(place.server, redirectUri, inner, { ...options, store }),
-    request: (client, grant) => requestTokens(place.server, client, grant,
-      { ...options, fetch: inner }) });
+const contextOf = ({ options }: AuthorizedState, place: Place, scope?: string): GrantContext => ({
+  ...place, scope, fetch: options.fetch,
+  identify: (redirectUri) => identify(place.server, redirectUri, options.fetch, options),
+  request: (client, grant) => requestTokens(place.server, client, grant, options) });
 
 /** New tokens for a refresh token; undefined when it is worth nothing any more. */
 async function refresh(state: AuthorizedState, place: Place, held: Held):
   Promise<Renewal | undefined> {
   const { tokens, tokens: { refresh_token }, issuer, asked } = held;
+  const { store } = state.options;
   const faster = async (): Promise<Renewal | undefined> => { // another call, or another program
     const now = await heldOf(state);
     return now && now.tokens.access_token !== tokens.access_token
@@ -6699,8 +6697,8 @@ async function refresh(state: AuthorizedState, place: Place, held: Held):
     const won = await faster();
     if (won !== undefined) return won;
     const { refresh_token: spent, ...rest } = tokens;
-    await state.store.save(tokensKey(held), { asked, tokens: rest });
-    if (error.code === "invalid_client") await state.store.save(clientKey(issuer), undefined);
+    await store.save(tokensKey(held), { asked, tokens: rest });
+    if (error.code === "invalid_client") await store.save(clientKey(issuer), undefined);
     return undefined;
   }
 }
@@ -6710,13 +6708,13 @@ async function login(state: AuthorizedState, place: Place, asked: string[]): Pro
   const lasting = asked.length > 0 && Array.isArray(offered) && offered.includes("offline_access");
   const scope = [...new Set([...asked, ...(lasting ? ["offline_access"] : [])])].join(" ");
   const context = contextOf(state, place, scope === "" ? undefined : scope);
-  const { grant } = state.options;
+  const { grant, store } = state.options;
   const tokens = await grant(context).catch(async (error: unknown) => {
     const code = error instanceof AuthorizationError ? error.code : "";
     // With an id that is not known the browser stays on a page of errors.
     const stale = code === "invalid_client" || code === "timeout";
-    if (!stale || await state.store.load(clientKey(issuer)) === undefined) throw error;
-    await state.store.save(clientKey(issuer), undefined);
+    if (!stale || await store.load(clientKey(issuer)) === undefined) throw error;
+    await store.save(clientKey(issuer), undefined);
     if (code === "timeout") throw error;
     return grant(context);
   });
@@ -6730,12 +6728,12 @@ interface Refusal {
 /** Other tokens than those that were refused. */
 async function renew(state: AuthorizedState, { used, version }: Refusal, wanted: string[],
   mayRefresh: boolean): Promise<Renewal> {
-  const { options, inner, hint } = state;
+  const { options, hint } = state;
   const held = await heldOf(state);
   const newer = held !== undefined && held.tokens.access_token !== used?.tokens.access_token;
   if (newer && wanted.every((one) => held.asked.includes(one))) return { held, by: "store" };
   const prefer = options.client?.issuer ?? held?.issuer;
-  const place = state.place = await locate(options.url, hint, inner,
+  const place = state.place = await locate(options.url, hint, options.fetch,
     { version, ...(prefer !== undefined && { prefer }) });
   const same = held?.issuer === place.server.issuer && held.resource === place.resource;
   const refreshed = same && mayRefresh ? await refresh(state, place, held) : undefined;
@@ -6751,7 +6749,7 @@ function once(state: AuthorizedState, work: () => Promise<Renewal>): Promise<Ren
 }
 /** Tokens to go out with; refreshed first when they are known to have ended. */
 async function tokensFor(state: AuthorizedState): Promise<Held | undefined> {
-  const { options: { now = Date.now }, inner } = state;
+  const { now = Date.now, fetch: inner } = state.options;
   const held = await heldOf(state);
   const { expires_at: ends = Infinity, refresh_token } = held?.tokens ?? {};
   if (held === undefined || ends > now() + 5_000 || refresh_token === undefined) return held;
@@ -6814,8 +6812,8 @@ export function authorizedFetch(inner: typeof fetch, options: AuthorizeOptions):
       throw new AuthorizationError("store", why, { cause });
     }
   } };
-  const state: AuthorizedState = { options, store, inner, place: undefined, hint: undefined,
-    renewing: undefined, logins: 0, tried: new Set(), shutUntil: 0 };
+  const state: AuthorizedState = { options: { ...options, store, fetch: inner }, place: undefined,
+    hint: undefined, renewing: undefined, logins: 0, tried: new Set(), shutUntil: 0 };
   const authorized: typeof fetch = async (input, init = {}) => {
     if (input instanceof Request) { // so that it can be sent twice
       const { url, method, headers, signal, body } = input;
