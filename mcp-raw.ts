@@ -6417,14 +6417,13 @@ export async function identify(server: AuthorizationServerMetadata, redirectUri:
   const { client, clientMetadataUrl, store = memoryStore(), now = Date.now } = options;
   const { issuer } = server;
   if (client !== undefined) {
-    const firstMet = `issuer of ${client.client_id}`;
-    const bound = client.issuer ?? await store.load(firstMet) ?? issuer;
+    const bound = client.issuer ?? await store.load(`issuer of ${client.client_id}`) ?? issuer;
     // MUST: shown to nobody else (spec basic/authorization/client-registration)
     if (bound !== issuer) {
       throw new AuthorizationError("registration", `The client id is for ${bound}, but the ` +
         `server names ${issuer} now: register there if you trust it`);
     }
-    if (client.issuer === undefined) await store.save(firstMet, issuer);
+    if (client.issuer === undefined) await store.save(`issuer of ${client.client_id}`, issuer);
     return client;
   }
   if (clientMetadataUrl !== undefined && server.client_id_metadata_document_supported === true) {
