@@ -31,27 +31,27 @@
 // 10 Server-sent events 1119 6         44 Protected server   6084 12 43
 // 11 Mirrored headers   1232 6         45 Discovery          6188 10 43
 // 12 HTTP requests      1388 11        46 Registration       6333 45
-// 13 HTTP server        1555 10 12     47 Tokens             6446 46
-// 14 HTTP client        1817 10-11     48 Authorized fetch   6586 47
-// 15 Types from schemas 1973 -         49 JSON Schema        6867 -
-// 16 Results            2067 I         50 Patterns           7348 -
-// 17 Lists              2148 I         51 Formats            7475 -
-// 18 Tools              2221 11 15-17  52 Node, Bun, Deno    7626 9 13
-// 19 Completion         2416 17        53 Child processes    7873 52
-// 20 URI templates      2498 -         54 Signing in         8083 48 52
-// 21 Resources          2651 16 19-20  55 The front door     8180 all above
-// 22 Prompts            2768 16 19     56 The demo server    8359 all above
-// 23 Progress, logging  2851 I         57 What messages mean 8561 I
-// 24 Input requests     2950 18        58 The wire log       8728 10 57
-// 25 Round trips        3184 21-22 24  59 Wire taps          8906 9 12 58
-// 26 Subscriptions      3465 I         60 Arguments          9045 9 46 58
-// 27 Rate limits        3621 6 16-17   61 Answering a server 9211 all above
-// 28 Assemble           3667 6         62 Calling a server   9378 all above
-// 29 Client             3725 6         63 Looking around     9538 all above
-// 30 Checked results    3948 18 29     64 The demo           9713 all above
-// 31 Answering          3994 25 29     65 The demo's login   9820 all above
-// 32 Caching            4132 16 26     66 The demo's command 9963 all above
-// 33 Subscribing        4259 26 29     67 Command line       10008 all above
+// 13 HTTP server        1555 10 12     47 Tokens             6445 46
+// 14 HTTP client        1817 10-11     48 Authorized fetch   6585 47
+// 15 Types from schemas 1973 -         49 JSON Schema        6859 -
+// 16 Results            2067 I         50 Patterns           7340 -
+// 17 Lists              2148 I         51 Formats            7467 -
+// 18 Tools              2221 11 15-17  52 Node, Bun, Deno    7618 9 13
+// 19 Completion         2416 17        53 Child processes    7865 52
+// 20 URI templates      2498 -         54 Signing in         8075 48 52
+// 21 Resources          2651 16 19-20  55 The front door     8171 all above
+// 22 Prompts            2768 16 19     56 The demo server    8350 all above
+// 23 Progress, logging  2851 I         57 What messages mean 8552 I
+// 24 Input requests     2950 18        58 The wire log       8719 10 57
+// 25 Round trips        3184 21-22 24  59 Wire taps          8897 9 12 58
+// 26 Subscriptions      3465 I         60 Arguments          9036 9 46 58
+// 27 Rate limits        3621 6 16-17   61 Answering a server 9202 all above
+// 28 Assemble           3667 6         62 Calling a server   9369 all above
+// 29 Client             3725 6         63 Looking around     9529 all above
+// 30 Checked results    3948 18 29     64 The demo           9704 all above
+// 31 Answering          3994 25 29     65 The demo's login   9811 all above
+// 32 Caching            4132 16 26     66 The demo's command 9954 all above
+// 33 Subscribing        4259 26 29     67 Command line       9999 all above
 // 34 Older revisions    4374 24
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
