@@ -31,27 +31,27 @@
 // 10 Server-sent events 1119 6         44 Protected server   6084 12 43
 // 11 Mirrored headers   1232 6         45 Discovery          6188 10 43
 // 12 HTTP requests      1388 11        46 Registration       6333 45
-// 13 HTTP server        1555 10 12     47 Tokens             6446 46
-// 14 HTTP client        1817 10-11     48 Authorized fetch   6586 47
-// 15 Types from schemas 1973 -         49 JSON Schema        6867 -
-// 16 Results            2067 I         50 Patterns           7348 -
-// 17 Lists              2148 I         51 Formats            7475 -
-// 18 Tools              2221 11 15-17  52 Node, Bun, Deno    7626 9 13
-// 19 Completion         2416 17        53 Child processes    7873 52
-// 20 URI templates      2498 -         54 Signing in         8083 48 52
-// 21 Resources          2651 16 19-20  55 The front door     8180 all above
-// 22 Prompts            2768 16 19     56 The demo server    8359 all above
-// 23 Progress, logging  2851 I         57 What messages mean 8561 I
-// 24 Input requests     2950 18        58 The wire log       8728 10 57
-// 25 Round trips        3184 21-22 24  59 Wire taps          8906 9 12 58
-// 26 Subscriptions      3465 I         60 Arguments          9045 9 46 58
-// 27 Rate limits        3621 6 16-17   61 Answering a server 9211 all above
-// 28 Assemble           3667 6         62 Calling a server   9378 all above
-// 29 Client             3725 6         63 Looking around     9538 all above
-// 30 Checked results    3948 18 29     64 The demo           9713 all above
-// 31 Answering          3994 25 29     65 The demo's login   9820 all above
-// 32 Caching            4132 16 26     66 The demo's command 9963 all above
-// 33 Subscribing        4259 26 29     67 Command line       10008 all above
+// 13 HTTP server        1555 10 12     47 Tokens             6445 46
+// 14 HTTP client        1817 10-11     48 Authorized fetch   6585 47
+// 15 Types from schemas 1973 -         49 JSON Schema        6859 -
+// 16 Results            2067 I         50 Patterns           7340 -
+// 17 Lists              2148 I         51 Formats            7467 -
+// 18 Tools              2221 11 15-17  52 Node, Bun, Deno    7618 9 13
+// 19 Completion         2416 17        53 Child processes    7865 52
+// 20 URI templates      2498 -         54 Signing in         8075 48 52
+// 21 Resources          2651 16 19-20  55 The front door     8171 all above
+// 22 Prompts            2768 16 19     56 The demo server    8350 all above
+// 23 Progress, logging  2851 I         57 What messages mean 8552 I
+// 24 Input requests     2950 18        58 The wire log       8719 10 57
+// 25 Round trips        3184 21-22 24  59 Wire taps          8897 9 12 58
+// 26 Subscriptions      3465 I         60 Arguments          9036 9 46 58
+// 27 Rate limits        3621 6 16-17   61 Answering a server 9202 all above
+// 28 Assemble           3667 6         62 Calling a server   9369 all above
+// 29 Client             3725 6         63 Looking around     9529 all above
+// 30 Checked results    3948 18 29     64 The demo           9704 all above
+// 31 Answering          3994 25 29     65 The demo's login   9811 all above
+// 32 Caching            4132 16 26     66 The demo's command 9954 all above
+// 33 Subscribing        4259 26 29     67 Command line       9999 all above
 // 34 Older revisions    4374 24
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
@@ -5978,9 +5978,9 @@ export function connectHttpEither(url: string, options: EitherHttpOptions = {}):
 // uses texts-and-lanes · spec basic/authorization#error-handling
 //
 // A server that wants to know who calls answers 401 with a challenge: a scheme,
-// and parameters that say where to ask for a token and what it must allow. What
-// follows leads to URLs that the server chose, so a client looks at each before
-// it goes there.
+// and parameters that say where to ask for a token and what it must allow. From
+// here on a client goes to URLs that strangers chose: it looks at each before,
+// and follows no redirect to another origin.
 //
 //   ← HTTP/1.1 401 Unauthorized
 //     WWW-Authenticate: Bearer scope="files:read", resource_metadata=
@@ -6020,7 +6020,7 @@ const THIS_MACHINE = /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/;
 /** How far away a host is: 0 this machine, 1 a private network, 2 the rest. */
 function distanceOf(hostname: string): 0 | 1 | 2 {
   const host = hostname.replace(/\.+$/, "");
-  const here = /^(?:0(?:\.\d+){3}|\[(?:::|64:ff9b:|2002:).*)$/; // an IPv4 in IPv6, too
+  const here = /^(?:0(?:\.\d+){3}|\[(?:::|64:ff9b:|2002:).*)$/; // these IPv6 may hide any IPv4
   if (THIS_MACHINE.test(host) || here.test(host)) return 0;
   const near = /^(?:10|192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01])|198\.1[89])\.[\d.]+$|^\[f[cde]/;
   const shared = /^100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.[\d.]+$/; // RFC 6598
@@ -6417,14 +6417,13 @@ export async function identify(server: AuthorizationServerMetadata, redirectUri:
   const { client, clientMetadataUrl, store = memoryStore(), now = Date.now } = options;
   const { issuer } = server;
   if (client !== undefined) {
-    const firstMet = `issuer of ${client.client_id}`;
-    const bound = client.issuer ?? await store.load(firstMet) ?? issuer;
+    const bound = client.issuer ?? await store.load(`issuer of ${client.client_id}`) ?? issuer;
     // MUST: shown to nobody else (spec basic/authorization/client-registration)
     if (bound !== issuer) {
       throw new AuthorizationError("registration", `The client id is for ${bound}, but the ` +
         `server names ${issuer} now: register there if you trust it`);
     }
-    if (client.issuer === undefined) await store.save(firstMet, issuer);
+    if (client.issuer === undefined) await store.save(`issuer of ${client.client_id}`, issuer);
     return client;
   }
   if (clientMetadataUrl !== undefined && server.client_id_metadata_document_supported === true) {
@@ -6637,15 +6636,14 @@ export const loginWith = (visitor: Visitor | (() => Promise<Visitor>)): Grant =>
     }
   };
 
-/** Tokens, and what was asked for with them. */
-interface Held { tokens: Tokens; asked: string[] }
-interface Known { issuer: string; resource: string }
+/** Tokens, what was asked for with them, and whose they are. */
+interface Granted { tokens: Tokens; asked: string[] }
+interface Whose { issuer: string; resource: string }
+type Held = Granted & Whose;
 /** How a token came: what did not help is not done again. */
 type Renewal = { held: Held; by: "store" | "refresh" | "grant" };
 interface AuthorizedState {
-  readonly options: AuthorizeOptions;
-  readonly store: Store;
-  readonly inner: typeof fetch;
+  readonly options: AuthorizeOptions & { store: Store; fetch: typeof fetch };
   place: Place | undefined;
   hint: string | undefined;
   renewing: Promise<Renewal> | undefined;
@@ -6653,35 +6651,30 @@ interface AuthorizedState {
   readonly tried: Set<string>; // scopes that were asked for once more
   shutUntil: number; // that no login is begun: a new token was refused
 }
-const tokensKey = ({ issuer, resource }: Known) => `tokens ${issuer} ${resource}`;
+const tokensKey = ({ issuer, resource }: Whose) => `tokens ${issuer} ${resource}`;
 const words = (scope: string | undefined) => scope?.split(" ").filter((word) => word !== "") ?? [];
 
-async function knownOf({ store, options: { url } }: AuthorizedState): Promise<Known | undefined> {
-  return await store.load(`server ${url}`) as Known | undefined;
+async function heldOf({ options: { store, url } }: AuthorizedState): Promise<Held | undefined> {
+  const whose = await store.load(`server ${url}`) as Whose | undefined;
+  const kept = whose && await store.load(tokensKey(whose)) as Granted | undefined;
+  return kept && { ...kept, ...whose };
 }
-async function heldOf(state: AuthorizedState): Promise<Held | undefined> {
-  const known = await knownOf(state);
-  return known && await state.store.load(tokensKey(known)) as Held | undefined;
-}
-/** Keeps tokens; a refresh token that was not replaced goes on (RFC 6749 §6). */
-async function keep(state: AuthorizedState, { resource, server: { issuer } }: Place,
-  { tokens, asked }: Held, earlier?: Tokens): Promise<Held> {
-  const { refresh_token: old } = earlier ?? {};
-  const held = { asked, tokens: { ...(old !== undefined && { refresh_token: old }), ...tokens } };
-  await state.store.save(tokensKey({ issuer, resource }), held);
-  await state.store.save(`server ${state.options.url}`, { issuer, resource });
+async function keep({ options: { store, url } }: AuthorizedState, held: Held): Promise<Held> {
+  const { issuer, resource, ...kept } = held;
+  await store.save(tokensKey(held), kept);
+  await store.save(`server ${url}`, { issuer, resource });
   return held;
 }
-const contextOf = ({ options, store, inner }: AuthorizedState, place: Place, scope?: string):
-  GrantContext => ({ ...place, scope, fetch: inner,
-    identify: (redirectUri) => identify(place.server, redirectUri, inner, { ...options, store }),
-    request: (client, grant) => requestTokens(place.server, client, grant,
-      { ...options, fetch: inner }) });
+const contextOf = ({ options }: AuthorizedState, place: Place, scope?: string): GrantContext => ({
+  ...place, scope, fetch: options.fetch,
+  identify: (redirectUri) => identify(place.server, redirectUri, options.fetch, options),
+  request: (client, grant) => requestTokens(place.server, client, grant, options) });
 
 /** New tokens for a refresh token; undefined when it is worth nothing any more. */
-async function refresh(state: AuthorizedState, place: Place, { tokens, asked }: Held):
+async function refresh(state: AuthorizedState, place: Place, held: Held):
   Promise<Renewal | undefined> {
-  const { refresh_token } = tokens;
+  const { tokens, tokens: { refresh_token }, issuer, asked } = held;
+  const { store } = state.options;
   const faster = async (): Promise<Renewal | undefined> => { // another call, or another program
     const now = await heldOf(state);
     return now && now.tokens.access_token !== tokens.access_token
@@ -6693,7 +6686,9 @@ async function refresh(state: AuthorizedState, place: Place, { tokens, asked }: 
   try {
     const fresh = await request(await identify(),
       { grant_type: "refresh_token", refresh_token, resource: place.resource });
-    return { held: await keep(state, place, { tokens: fresh, asked }, tokens), by: "refresh" };
+    // One that was not replaced goes on (RFC 6749 §6).
+    const kept = await keep(state, { ...held, tokens: { refresh_token, ...fresh } });
+    return { held: kept, by: "refresh" };
   } catch (error) {
     // A server that is down has refused nothing.
     const final = error instanceof AuthorizationError && /^invalid_|^unauth/.test(error.code);
@@ -6701,54 +6696,51 @@ async function refresh(state: AuthorizedState, place: Place, { tokens, asked }: 
     const won = await faster();
     if (won !== undefined) return won;
     const { refresh_token: spent, ...rest } = tokens;
-    const { resource, server: { issuer } } = place;
-    await state.store.save(tokensKey({ issuer, resource }), { asked, tokens: rest });
-    if (error.code === "invalid_client") await state.store.save(clientKey(issuer), undefined);
+    await store.save(tokensKey(held), { asked, tokens: rest });
+    if (error.code === "invalid_client") await store.save(clientKey(issuer), undefined);
     return undefined;
   }
 }
 /** Asks for tokens anew; an identity that the server has forgotten is made anew too. */
 async function login(state: AuthorizedState, place: Place, asked: string[]): Promise<Renewal> {
-  const { server: { issuer, scopes_supported: offered } } = place;
+  const { resource, server: { issuer, scopes_supported: offered } } = place;
   const lasting = asked.length > 0 && Array.isArray(offered) && offered.includes("offline_access");
   const scope = [...new Set([...asked, ...(lasting ? ["offline_access"] : [])])].join(" ");
   const context = contextOf(state, place, scope === "" ? undefined : scope);
-  const { grant } = state.options;
+  const { grant, store } = state.options;
   const tokens = await grant(context).catch(async (error: unknown) => {
     const code = error instanceof AuthorizationError ? error.code : "";
     // With an id that is not known the browser stays on a page of errors.
     const stale = code === "invalid_client" || code === "timeout";
-    if (!stale || await state.store.load(clientKey(issuer)) === undefined) throw error;
-    await state.store.save(clientKey(issuer), undefined);
+    if (!stale || await store.load(clientKey(issuer)) === undefined) throw error;
+    await store.save(clientKey(issuer), undefined);
     if (code === "timeout") throw error;
     return grant(context);
   });
   state.logins++;
-  return { held: await keep(state, place, { tokens, asked }), by: "grant" };
+  return { held: await keep(state, { issuer, resource, tokens, asked }), by: "grant" };
 }
-/** What was refused, and what is wanted instead. */
+/** What a server answered to which tokens, and how these had come. */
 interface Refusal {
-  used: Held | undefined; wanted: string[]; mayRefresh: boolean; version: string | null }
+  status: number; challenge: Challenge["parameters"];
+  used: Held | undefined; by: Renewal["by"] | undefined; version: string | null }
 /** Other tokens than those that were refused. */
-async function renew(state: AuthorizedState, { used, wanted, mayRefresh, version }: Refusal):
-  Promise<Renewal> {
-  const { options, inner, hint } = state;
+async function renew(state: AuthorizedState, { used, version }: Refusal, wanted: string[],
+  mayRefresh: boolean): Promise<Renewal> {
+  const { options, hint } = state;
   const held = await heldOf(state);
   const newer = held !== undefined && held.tokens.access_token !== used?.tokens.access_token;
   if (newer && wanted.every((one) => held.asked.includes(one))) return { held, by: "store" };
-  const known = await knownOf(state);
-  const prefer = options.client?.issuer ?? known?.issuer;
-  const place = state.place = await locate(options.url, hint, inner,
+  const prefer = options.client?.issuer ?? held?.issuer;
+  const place = state.place = await locate(options.url, hint, options.fetch,
     { version, ...(prefer !== undefined && { prefer }) });
-  const same = known?.issuer === place.server.issuer && known.resource === place.resource;
-  if (same && held !== undefined && mayRefresh) {
-    const refreshed = await refresh(state, place, held);
-    if (refreshed !== undefined) return refreshed;
-  }
+  const same = held?.issuer === place.server.issuer && held.resource === place.resource;
+  const refreshed = same && mayRefresh ? await refresh(state, place, held) : undefined;
+  if (refreshed !== undefined) return refreshed;
   // SHOULD: with what was asked before (spec basic/authorization#step-up-authorization-flow)
-  const asked = new Set([...(same ? held?.asked ?? [] : []),
-    ...(wanted.length > 0 ? wanted : held?.asked.length && same ? [] : place.scopes ?? [])]);
-  return login(state, place, [...asked]);
+  const before = same ? held.asked : [];
+  const more = wanted.length > 0 || before.length > 0 ? wanted : place.scopes ?? [];
+  return login(state, place, [...new Set([...before, ...more])]);
 }
 /** One at a time: those that come meanwhile wait for it. */
 function once(state: AuthorizedState, work: () => Promise<Renewal>): Promise<Renewal> {
@@ -6756,22 +6748,20 @@ function once(state: AuthorizedState, work: () => Promise<Renewal>): Promise<Ren
 }
 /** Tokens to go out with; refreshed first when they are known to have ended. */
 async function tokensFor(state: AuthorizedState): Promise<Held | undefined> {
-  const { options: { now = Date.now }, inner } = state;
+  const { now = Date.now, fetch: inner } = state.options;
   const held = await heldOf(state);
   const { expires_at: ends = Infinity, refresh_token } = held?.tokens ?? {};
   if (held === undefined || ends > now() + 5_000 || refresh_token === undefined) return held;
-  const known = await knownOf(state);
-  const server = state.place?.server ?? // else the server tells, when it refuses
-    (known && await discoverIssuer(known.issuer, inner).catch(() => undefined));
-  if (server === undefined || known === undefined) return held;
-  const place = { server, resource: known.resource };
+  const { issuer, resource } = held;
+  const server = state.place?.server.issuer === issuer ? state.place.server
+    : await discoverIssuer(issuer, inner).catch(() => undefined);
+  if (server === undefined) return held; // when they are refused, the way is looked for anew
   return (await once(state, async () =>
-    await refresh(state, place, held) ?? { held, by: "store" })).held;
+    await refresh(state, { server, resource }, held) ?? { held, by: "store" })).held;
 }
 /** What a response asks for; undefined when it is an answer. */
-function challengeIn(response: Response, types: readonly string[]):
-  { error?: string; scope?: string; resource_metadata?: string } | undefined {
-  const { status, headers } = response;
+function challengeIn({ status, headers }: Response, types: readonly string[]):
+  Challenge["parameters"] | undefined {
   if (status !== 401 && status !== 403) return undefined;
   const found = parseChallenges(headers.get("www-authenticate") ?? "")
     .find(({ scheme }) => types.includes(scheme));
@@ -6780,18 +6770,18 @@ function challengeIn(response: Response, types: readonly string[]):
 }
 
 /** Other tokens for a request that was refused; throws when it is not worth another try. */
-async function answerRefusal(state: AuthorizedState, response: Response, used: Held | undefined,
-  { by, version }: { by: Renewal["by"] | undefined; version: string | null }): Promise<Renewal> {
-  const { tokenTypes = ["bearer"], now = Date.now } = state.options;
-  const { error, scope, resource_metadata: hint } = challengeIn(response, tokenTypes) ?? {};
-  await readText(response.body, MAX_DOCUMENT).catch(() => {}); // so the connection can go on
-  state.hint = hint ?? state.hint;
-  const wanted = words(scope);
-  if (response.status === 401) {
+async function answerRefusal(state: AuthorizedState, refusal: Refusal): Promise<Renewal> {
+  const { status, challenge, used, by } = refusal;
+  const { now = Date.now } = state.options;
+  state.hint = challenge.resource_metadata ?? state.hint;
+  const wanted = words(challenge.scope);
+  if (status === 401) {
     if (by === "grant") state.shutUntil = now() + 60_000; // else each call would open a browser
-    if (now() >= state.shutUntil) return once(state, () =>
-      renew(state, { used, wanted, mayRefresh: by !== "refresh", version }));
-    throw new AuthorizationError(error ?? "invalid_token", "it refuses a token just issued for it");
+    if (now() >= state.shutUntil) {
+      return once(state, () => renew(state, refusal, wanted, by !== "refresh"));
+    }
+    throw new AuthorizationError(challenge.error ?? "invalid_token",
+      "it refuses a token just issued for it");
   }
   const key = [...wanted].sort().join(" ");
   const fresh = wanted.some((one) => !used?.asked.includes(one)) || !state.tried.has(key);
@@ -6799,7 +6789,7 @@ async function answerRefusal(state: AuthorizedState, response: Response, used: H
   if (wanted.length === 0 || !fresh) throw new AuthorizationError("insufficient_scope",
     `it wants more than was granted: ${key}`);
   state.tried.add(key);
-  return once(state, () => renew(state, { used, wanted, mayRefresh: false, version }));
+  return once(state, () => renew(state, refusal, wanted, false));
 }
 
 export interface AuthorizedFetch {
@@ -6821,8 +6811,8 @@ export function authorizedFetch(inner: typeof fetch, options: AuthorizeOptions):
       throw new AuthorizationError("store", why, { cause });
     }
   } };
-  const state: AuthorizedState = { options, store, inner, place: undefined, hint: undefined,
-    renewing: undefined, logins: 0, tried: new Set(), shutUntil: 0 };
+  const state: AuthorizedState = { options: { ...options, store, fetch: inner }, place: undefined,
+    hint: undefined, renewing: undefined, logins: 0, tried: new Set(), shutUntil: 0 };
   const authorized: typeof fetch = async (input, init = {}) => {
     if (input instanceof Request) { // so that it can be sent twice
       const { url, method, headers, signal, body } = input;
@@ -6842,14 +6832,16 @@ export function authorizedFetch(inner: typeof fetch, options: AuthorizeOptions):
       const scheme = /^bearer$/i.test(type) ? "Bearer" : type;
       if (token !== "") headers.set("Authorization", `${scheme} ${token}`);
       const response = await fetchHere(inner, target.href, { ...init, headers });
-      const refused = challengeIn(response, tokenTypes) !== undefined;
-      const again = refused && round < 4 && !(init.body instanceof ReadableStream); // gone by now
-      if (!again) return response;
-      const version = headers.get("mcp-protocol-version");
-      const renewal = answerRefusal(state, response, held, { by, version });
+      const { status, body } = response;
+      const challenge = challengeIn(response, tokenTypes);
+      const lost = init.body instanceof ReadableStream; // and cannot be sent again
+      if (challenge === undefined || round === 4 || lost) return response;
+      await unlessAborted(readText(body, MAX_DOCUMENT).catch(() => {}), signal); // frees the line
+      const renewal = answerRefusal(state, { status, challenge, used: held, by,
+        version: headers.get("mcp-protocol-version") });
       ({ held, by } = await unlessAborted(renewal, signal).catch((error: unknown) => {
         if (!(error instanceof AuthorizationError)) throw error;
-        const why = `HTTP ${response.status} from ${bareUrl(url)}: ${error.message}`;
+        const why = `HTTP ${status} from ${bareUrl(url)}: ${error.message}`;
         throw new AuthorizationError(error.code, why, { cause: error });
       }));
     }
@@ -8096,7 +8088,7 @@ export async function loopbackVisitor(show: (url: string) => unknown,
   const waiting = new Map<string, (url: string) => void>(); // by state: others may knock too
   const at = (bound: number) => `http://127.0.0.1:${bound}/callback`;
   const listener = (request: NodeRequest, response: NodeResponse) => {
-    const query = request.url?.split(/\?(.*)/)[1]; // "//" is a target, too, and no URL
+    const query = request.url?.split(/\?(.*)/)[1]; // new URL() would throw on the target "//"
     const found = waiting.get(new URLSearchParams(query).get("state") ?? "");
     const known = found !== undefined && pathOf(request) === "/callback";
     response.writeHead(known ? 200 : 404, { "Content-Type": "text/html", Connection: "close" });
@@ -8105,11 +8097,10 @@ export async function loopbackVisitor(show: (url: string) => unknown,
     if (known) found(`${redirectUri}?${query}`);
   };
   const bind = (to: number) => listenOnNode(listener, to, "127.0.0.1", at);
-  const bound = await bind(port).catch((error: { code?: string }) => {
+  const { url: redirectUri, close } = await bind(port).catch((error: { code?: string }) => {
     if (error.code === "EADDRINUSE") return bind(0);
     throw error;
   });
-  const { url: redirectUri, close } = bound;
   return { redirectUri, close: () => void close(), async visit(url) {
     const state = new URL(url).searchParams.get("state") ?? "";
     const back = new Promise<string>((resolve) => waiting.set(state, resolve));
@@ -8154,13 +8145,13 @@ interface Files {
 }
 /** Keeps logins in a folder that its owner alone can read; one file each, so that none is lost. */
 export function fileStore(folder: string): Store {
-  const fileOf = async (key: string) => `${folder}/${await challengeOf(key)}.json`;
+  const fileOf = async (key: string) => `${folder}/${await challengeOf(key)}.json`; // a hash
   return {
     async load(key) {
       const { readFile } = await node<Files>("fs/promises");
       return readFile(await fileOf(key), "utf8").then(JSON.parse).catch((error: Error) => {
-        if (error instanceof SyntaxError || "code" in error && error.code === "ENOENT") return;
-        throw error; // what broke off amid a write is nothing, too
+        const missing = "code" in error && error.code === "ENOENT";
+        if (!missing && !(error instanceof SyntaxError)) throw error; // a damaged file is none
       });
     },
     async save(key, value) {
