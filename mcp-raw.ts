@@ -31,27 +31,27 @@
 // 10 Server-sent events 1119 6         44 Protected server   6084 12 43
 // 11 Mirrored headers   1232 6         45 Discovery          6188 10 43
 // 12 HTTP requests      1388 11        46 Registration       6333 45
-// 13 HTTP server        1555 10 12     47 Tokens             6445 46
-// 14 HTTP client        1817 10-11     48 Authorized fetch   6585 47
-// 15 Types from schemas 1973 -         49 JSON Schema        6859 -
-// 16 Results            2067 I         50 Patterns           7340 -
-// 17 Lists              2148 I         51 Formats            7467 -
-// 18 Tools              2221 11 15-17  52 Node, Bun, Deno    7618 9 13
-// 19 Completion         2416 17        53 Child processes    7865 52
-// 20 URI templates      2498 -         54 Signing in         8075 48 52
-// 21 Resources          2651 16 19-20  55 The front door     8171 all above
-// 22 Prompts            2768 16 19     56 The demo server    8350 all above
-// 23 Progress, logging  2851 I         57 What messages mean 8552 I
-// 24 Input requests     2950 18        58 The wire log       8719 10 57
-// 25 Round trips        3184 21-22 24  59 Wire taps          8897 9 12 58
-// 26 Subscriptions      3465 I         60 Arguments          9036 9 46 58
-// 27 Rate limits        3621 6 16-17   61 Answering a server 9202 all above
-// 28 Assemble           3667 6         62 Calling a server   9369 all above
-// 29 Client             3725 6         63 Looking around     9529 all above
-// 30 Checked results    3948 18 29     64 The demo           9704 all above
-// 31 Answering          3994 25 29     65 The demo's login   9811 all above
-// 32 Caching            4132 16 26     66 The demo's command 9954 all above
-// 33 Subscribing        4259 26 29     67 Command line       9999 all above
+// 13 HTTP server        1555 10 12     47 Tokens             6448 46
+// 14 HTTP client        1817 10-11     48 Authorized fetch   6588 47
+// 15 Types from schemas 1973 -         49 JSON Schema        6862 -
+// 16 Results            2067 I         50 Patterns           7343 -
+// 17 Lists              2148 I         51 Formats            7470 -
+// 18 Tools              2221 11 15-17  52 Node, Bun, Deno    7621 9 13
+// 19 Completion         2416 17        53 Child processes    7868 52
+// 20 URI templates      2498 -         54 Signing in         8078 48 52
+// 21 Resources          2651 16 19-20  55 The front door     8174 all above
+// 22 Prompts            2768 16 19     56 The demo server    8353 all above
+// 23 Progress, logging  2851 I         57 What messages mean 8555 I
+// 24 Input requests     2950 18        58 The wire log       8722 10 57
+// 25 Round trips        3184 21-22 24  59 Wire taps          8900 9 12 58
+// 26 Subscriptions      3465 I         60 Arguments          9039 9 46 58
+// 27 Rate limits        3621 6 16-17   61 Answering a server 9205 all above
+// 28 Assemble           3667 6         62 Calling a server   9372 all above
+// 29 Client             3725 6         63 Looking around     9532 all above
+// 30 Checked results    3948 18 29     64 The demo           9707 all above
+// 31 Answering          3994 25 29     65 The demo's login   9814 all above
+// 32 Caching            4132 16 26     66 The demo's command 9957 all above
+// 33 Subscribing        4259 26 29     67 Command line       10002 all above
 // 34 Older revisions    4374 24
 //
 // Coined here: Exchange (request in, response out), Lane (the way back while it
@@ -6390,7 +6390,10 @@ export async function registerClient(server: AuthorizationServerMetadata, metada
   return answer as ClientInformation;
 }
 
-/** Where logins are kept from one run to the next: JSON values by key. */
+/**
+ * Where logins are kept from one run to the next: JSON values by key. The keys are "client ISSUER",
+ * "issuer of CLIENT", "server URL" (whose tokens it takes) and "tokens ISSUER RESOURCE".
+ */
 export interface Store {
   load(key: string): unknown;
   /** undefined: forget it. */
@@ -6475,7 +6478,7 @@ export interface Login {
   redirectUri: string;
   resource: string;
   /** Whether this server always says, as iss, who it is. */
-  says: boolean;
+  sendsIss: boolean;
 }
 export const base64url = (bytes: Uint8Array): string =>
   btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""))
@@ -6504,10 +6507,10 @@ export async function beginLogin({ server, resource }: Place, client: ClientInfo
     ...(scope !== undefined && { scope }) };
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
   return { url: url.href, login: { issuer, state, verifier, redirectUri, resource,
-    says: server.authorization_response_iss_parameter_supported === true } };
+    sendsIss: server.authorization_response_iss_parameter_supported === true } };
 }
 /** The code that the browser came back with. Throws AuthorizationError. */
-export function readCallback(callback: string, { state, issuer, says }: Login): string {
+export function readCallback(callback: string, { state, issuer, sendsIss }: Login): string {
   const query = new URLSearchParams(/\?([^#]*)/.exec(callback)?.[1]);
   const only = (name: string) => {
     const [value, more] = query.getAll(name);
@@ -6520,7 +6523,7 @@ export function readCallback(callback: string, { state, issuer, says }: Login): 
   }
   const iss = only("iss");
   // MUST: before all else is believed (spec basic/authorization#authorization-response-validation)
-  if (iss === undefined ? says : iss !== issuer) {
+  if (iss === undefined ? sendsIss : iss !== issuer) {
     throw new AuthorizationError("issuer", `The answer should come from ${issuer}, and ` +
       (iss === undefined ? "does not say that it does" : "comes from another"));
   }
@@ -6743,7 +6746,7 @@ async function renew(state: AuthorizedState, { used, version }: Refusal, wanted:
   return login(state, place, [...new Set([...before, ...more])]);
 }
 /** One at a time: those that come meanwhile wait for it. */
-function once(state: AuthorizedState, work: () => Promise<Renewal>): Promise<Renewal> {
+function oneAtATime(state: AuthorizedState, work: () => Promise<Renewal>): Promise<Renewal> {
   return state.renewing ??= work().finally(() => (state.renewing = undefined));
 }
 /** Tokens to go out with; refreshed first when they are known to have ended. */
@@ -6756,7 +6759,7 @@ async function tokensFor(state: AuthorizedState): Promise<Held | undefined> {
   const server = state.place?.server.issuer === issuer ? state.place.server
     : await discoverIssuer(issuer, inner).catch(() => undefined);
   if (server === undefined) return held; // when they are refused, the way is looked for anew
-  return (await once(state, async () =>
+  return (await oneAtATime(state, async () =>
     await refresh(state, { server, resource }, held) ?? { held, by: "store" })).held;
 }
 /** What a response asks for; undefined when it is an answer. */
@@ -6778,7 +6781,7 @@ async function answerRefusal(state: AuthorizedState, refusal: Refusal): Promise<
   if (status === 401) {
     if (by === "grant") state.shutUntil = now() + 60_000; // else each call would open a browser
     if (now() >= state.shutUntil) {
-      return once(state, () => renew(state, refusal, wanted, by !== "refresh"));
+      return oneAtATime(state, () => renew(state, refusal, wanted, by !== "refresh"));
     }
     throw new AuthorizationError(challenge.error ?? "invalid_token",
       "it refuses a token just issued for it");
@@ -6789,7 +6792,7 @@ async function answerRefusal(state: AuthorizedState, refusal: Refusal): Promise<
   if (wanted.length === 0 || !fresh) throw new AuthorizationError("insufficient_scope",
     `it wants more than was granted: ${key}`);
   state.tried.add(key);
-  return once(state, () => renew(state, refusal, wanted, false));
+  return oneAtATime(state, () => renew(state, refusal, wanted, false));
 }
 
 export interface AuthorizedFetch {

@@ -274,7 +274,7 @@ describe("The machine of the user", () => {
   test("a callback that is nothing is refused as such, and is not quoted " +
     "(spec basic/authorization#authorization-response-validation)", () => {
     const login: Login = { issuer: ISSUER, state: "s", verifier: "v", redirectUri: CALLBACK,
-      resource: SERVER, says: false };
+      resource: SERVER, sendsIss: false };
     for (const came of ["", "?", "nonsense", `${CALLBACK}#code=secret&state=s`]) {
       assert.throws(() => readCallback(came, login), (error: Error) =>
         error.name === "AuthorizationError" && !error.message.includes("secret"), came);

@@ -396,6 +396,20 @@ describe("Tokens that end", () => {
     for (const [key, value] of before) assert.deepEqual(entries.get(key), value);
   });
 
+  test("a refresh token that another program was given by another issuer is not shown to the first " +
+    "(spec basic/authorization/client-registration#authorization-server-binding)", async () => {
+    const where = protectedWorld();
+    const store = memoryStore();
+    const reach = clientOf(where, { store });
+    assert.equal(await outcome(reach(SERVER, CALL)), 200);
+    const other = "https://other.example.com";
+    await store.save(`server ${SERVER}`, { issuer: other, resource: SERVER });
+    await store.save(`tokens ${other} ${SERVER}`, { asked: [], tokens: { access_token: "x",
+      token_type: "Bearer", refresh_token: "secret-of-other", expires_at: 1 } });
+    await outcome(reach(SERVER, CALL));
+    assert.ok(!where.seen.some(({ body }) => body.includes("secret-of-other")));
+  });
+
   test("an identity that the issuer has forgotten is registered anew, once (RFC 6749 §5.2)",
     async () => {
     let turn = 0;
@@ -550,25 +564,25 @@ describe("Discovery", () => {
 
 describe("The way back from the browser", () => {
   const login = { issuer: ISSUER, state: "s1", verifier: "v", redirectUri: CALLBACK,
-    resource: SERVER, says: true };
+    resource: SERVER, sendsIss: true };
   const back = (query: string) => `${CALLBACK}?${query}`;
   const good = `code=c&state=s1&iss=${encodeURIComponent(ISSUER)}`;
 
   test("gives the code when state and iss are right " +
     "(spec basic/authorization#authorization-response-validation)", () => {
     assert.equal(readCallback(back(good), login), "c");
-    assert.equal(readCallback(back("code=c&state=s1"), { ...login, says: false }), "c");
+    assert.equal(readCallback(back("code=c&state=s1"), { ...login, sendsIss: false }), "c");
   });
 
   test("is refused without iss where it is promised, and with another one in any case, without " +
     "any normalization (spec basic/authorization#authorization-response-validation)", () => {
-    const rows: [query: string, says: boolean][] = [["code=c&state=s1", true],
+    const rows: [query: string, sendsIss: boolean][] = [["code=c&state=s1", true],
       ...[`${ISSUER}/`, "https://evil.example.com", "HTTPS://auth.example.com",
         "https://auth.example.com:443", "https://auth%2eexample.com", ""].flatMap((iss) =>
-        [true, false].map((says): [string, boolean] =>
-          [`code=c&state=s1&iss=${encodeURIComponent(iss)}`, says]))];
-    for (const [query, says] of rows) {
-      assert.throws(() => readCallback(back(query), { ...login, says }), { code: "issuer" }, query);
+        [true, false].map((sendsIss): [string, boolean] =>
+          [`code=c&state=s1&iss=${encodeURIComponent(iss)}`, sendsIss]))];
+    for (const [query, sendsIss] of rows) {
+      assert.throws(() => readCallback(back(query), { ...login, sendsIss }), { code: "issuer" }, query);
     }
   });
 
