@@ -137,7 +137,7 @@ const TRIALS: readonly [command: RegExp, expected: Expected, world?: World][] = 
   [/^node mcp-raw\.ts call book_table .* http:/, ends(0, /^A table .* for Ada\n$/)],
   [/^node mcp-raw\.ts call --line /, ends(0, /^\{"jsonrpc":"2\.0","id":1,"error":.*\}\n$/)],
 ];
-/** What is tried elsewhere: the demo in demo.test.ts, runtimes in test/peers; but read here. */
+/** What is tried elsewhere: the demo and runtimes in test/peers; but read here. */
 const READ = /^(?:node mcp-raw\.ts demo|deno run .*mcp-raw\.ts serve) /;
 /** Programs that are not here; what they are to connect to is. */
 const FOREIGN = /^claude mcp add /;

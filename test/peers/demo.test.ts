@@ -6,8 +6,8 @@ import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { answering, columnsOf, connect, demoServer, ProtocolError, type Answers,
   type CallOptions, type Client, type JSONRPCNotification,
-} from "../mcp-raw.ts";
-import { program, run, shownBytes } from "./kit-cli.ts";
+} from "../../mcp-raw.ts";
+import { program, run, shownBytes } from "../kit-cli.ts";
 
 const TITLES = ["The client asks who is there", "It asks for the tools, and gets the first of them",
   "A call that works", "A result for programs", "A picture", "A call that fails in the tool",
@@ -269,7 +269,7 @@ describe("the tools of the demo server", () => {
   });
 });
 
-const CHAPTERS = [...readFileSync(new URL("../mcp-raw.ts", import.meta.url), "utf8")
+const CHAPTERS = [...readFileSync(new URL("../../mcp-raw.ts", import.meta.url), "utf8")
   .matchAll(/^\/\/ #region (\d+\. (.*))\n[^]*?^\/\/ #endregion$/gm)];
 
 describe("the demo server is the book", () => {
@@ -325,7 +325,7 @@ describe("the demo server is the book", () => {
 
   test("where the file cannot be read there are no chapters, and all else works", async () => {
     const { transformSync } = await import("esbuild");
-    const source = readFileSync(new URL("../mcp-raw.ts", import.meta.url), "utf8");
+    const source = readFileSync(new URL("../../mcp-raw.ts", import.meta.url), "utf8");
     const { code } = transformSync(source, { loader: "ts", format: "esm" });
     const elsewhere = await import(`data:text/javascript,${encodeURIComponent(code)}`);
     const there: Client = connect(elsewhere.demoServer().exchange);
