@@ -1,6 +1,6 @@
 // Writes the contents: the block on the cover of mcp-raw.ts, and in each README the
 // links between <!-- toc --> and <!-- /toc --> and the sets of chapters to take.
-// `npm run toc` runs it; test/shape.test.ts and test/readme.test.ts fail when what
+// `npm run toc` runs it; test/shape.test.ts and test/peers/readme.test.ts fail when what
 // stands there is stale.
 
 import { readFileSync, readdirSync, realpathSync, writeFileSync } from "node:fs";

@@ -9,12 +9,12 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { demoServer, parseArguments } from "../mcp-raw.ts";
-import { run, type Outcome, type World } from "./kit-cli.ts";
-import { readBook } from "./shape-model.ts";
-import { readmes, withReadmeToc } from "./toc.ts";
+import { demoServer, parseArguments } from "../../mcp-raw.ts";
+import { run, type Outcome, type World } from "../kit-cli.ts";
+import { readBook } from "../shape-model.ts";
+import { readmes, withReadmeToc } from "../toc.ts";
 
-const ROOT = fileURLToPath(new URL("../", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const FILE = join(ROOT, "mcp-raw.ts");
 const TSX = ["--import", import.meta.resolve("tsx")];
 const MOST_LINES = 150, MOST_LINES_OF_SERVER = 12, MOST_WORDS_BEFORE = 60;
