@@ -6124,15 +6124,14 @@ const sameUrl = (a: string, b: string) => a === b ||
   URL.canParse(a) && URL.canParse(b) && new URL(a).href === new URL(b).href;
 
 /** A document for anybody, the pages of any origin included. */
-const openDocument = (document: ProtectedResourceMetadata): HttpHandler =>
-  async ({ method }): Promise<HttpReply> => {
-    const headers = { ...JSON_HEADERS, "Access-Control-Allow-Origin": "*" };
-    if (method === "OPTIONS") {
-      return { status: 204, headers: { ...headers, "Access-Control-Allow-Headers": "*" } };
-    }
-    return /^(?:GET|HEAD)$/.test(method) ? { status: 200, headers, body: JSON.stringify(document) }
-      : { status: 405, headers: { Allow: "GET, HEAD, OPTIONS" } };
-  };
+function openDocument(document: ProtectedResourceMetadata): HttpHandler {
+  const body = JSON.stringify(document);
+  const headers = { ...JSON_HEADERS, "Access-Control-Allow-Origin": "*" };
+  return async ({ method }): Promise<HttpReply> => /^(?:GET|HEAD)$/.test(method)
+    ? { status: 200, headers, body }
+    : method !== "OPTIONS" ? { status: 405, headers: { Allow: "GET, HEAD, OPTIONS" } }
+    : { status: 204, headers: { ...headers, "Access-Control-Allow-Headers": "*" } };
+}
 
 /** A guard that asks for tokens; its routes are the metadata, at the path form and the root. */
 export function protect(options: ProtectOptions): Guard {
@@ -6174,6 +6173,7 @@ export function protect(options: ProtectOptions): Guard {
       return lacking(access, scopes) ? forbid(scopes) : access;
     },
     permit(value, { principal }) {
+      if (options.scopesFor === undefined) return undefined; // admit() has seen to the rest
       const calls = [value].flat().filter((one): one is JSONRPCNotification =>
         isObject(one) && typeof one.method === "string"); // others are refused further on
       const more = calls.flatMap((one) => options.scopesFor?.(one) ?? []);

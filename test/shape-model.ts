@@ -378,8 +378,8 @@ export const honestUses: Rule = (book) => {
 export const LIMITS = {
   cover: 66,
   partOne: 300,
-  protocol: 8400,
-  commandLine: 1900,
+  protocol: 8360,
+  commandLine: 1840,
   chapter: 280,
   opening: 20,
   named: 60,
