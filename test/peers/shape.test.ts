@@ -8,7 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { cuts, drops, lifts, readBook, type Variant } from "../shape-model.ts";
-import { FILE, PEERS, ROOT, TYPESCRIPT, run } from "./kit.ts";
+import { FILE } from "./kit.ts";
+import { typeCheck } from "./variant.ts";
 
 const folders: string[] = [];
 after(() => folders.forEach((folder) => rmSync(folder, { recursive: true })));
@@ -19,20 +20,7 @@ async function checked(variants: readonly Variant[]): Promise<Map<string, string
   folders.push(folder);
   for (const { name, text } of variants) writeFileSync(join(folder, `${name}.ts`), text);
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
-  writeFileSync(
-    join(folder, "tsconfig.json"),
-    JSON.stringify({
-      extends: `${ROOT}/tsconfig.json`,
-      compilerOptions: { typeRoots: [`${PEERS}/node_modules/@types`] },
-      include: ["*.ts"],
-      exclude: [],
-    }),
-  );
-  const args = [TYPESCRIPT["7.0"], "--pretty", "false", "-p", "."];
-  const { stdout, stderr, code } = await run(process.execPath, args, {
-    cwd: folder,
-    timeout: 300_000,
-  });
+  const { stdout, stderr, code } = await typeCheck(folder, "*.ts");
   const found = new Map(variants.map(({ name }) => [name, [] as string[]]));
   for (const line of stdout.split("\n")) {
     const [, name = "", rest = ""] = /^([\w-]+)\.ts\((.*)$/.exec(line) ?? [];

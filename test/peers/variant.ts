@@ -24,19 +24,23 @@ export function variantOf(text: string): string {
   symlinkSync(`${ROOT}/node_modules`, join(folder, "node_modules"));
   return folder;
 }
-/** What the type checker says of mcp-raw.ts there. */
-export async function typeFaults(folder: string): Promise<[code: number | null, text: string]> {
+/** Runs the type checker over files of a folder. */
+export function typeCheck(folder: string, include: string) {
   writeFileSync(
     join(folder, "tsconfig.json"),
     JSON.stringify({
       extends: `${ROOT}/tsconfig.json`,
-      compilerOptions: { typeRoots: [`${ROOT}/node_modules/@types`] },
-      include: ["mcp-raw.ts"],
+      compilerOptions: { typeRoots: [`${PEERS}/node_modules/@types`] },
+      include: [include],
       exclude: [],
     }),
   );
   const args = [TYPESCRIPT["7.0"], "--pretty", "false", "-p", "."];
-  const { stdout, code } = await run(process.execPath, args, { cwd: folder, timeout: 120_000 });
+  return run(process.execPath, args, { cwd: folder, timeout: 300_000 });
+}
+/** What it says of mcp-raw.ts there. */
+export async function typeFaults(folder: string): Promise<[code: number | null, text: string]> {
+  const { stdout, code } = await typeCheck(folder, "mcp-raw.ts");
   return [code, stdout];
 }
 /** Runs the test files of that name there. */
